@@ -256,6 +256,6 @@ fn a_threshold_that_kept_nothing_is_followed_by_one_that_will() {
     let program = ["--", "sh", "-c", "for i in 1 2 3 4 5; do sleep 0.02; done"];
     let followed = steps(&[&follow[..], &program[..]].concat());
     let [step] = &followed[..] else { panic!("{followed:?}") };
-    let whole = "us --why-stage request --follow -- sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'";
+    let whole = " --why-stage request --follow -- sh -c 'for i in 1 2 3 4 5; do sleep 0.02; done'";
     assert!(step.ends_with(whole), "{step}");
 }

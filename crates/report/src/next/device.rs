@@ -1,6 +1,6 @@
 //! After a run of soft devices.
 
-use super::measurement::rounded_us;
+use super::measurement::as_threshold;
 use super::options::{load_option, value_of};
 use super::{NextStep, few};
 use crate::device::Run;
@@ -25,8 +25,8 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         if let Some((priority, slack)) = priority(device).zip(slack_ns(device)) {
             let purpose = format!("records what delays a thread of its priority beyond the slack of {}", device.device);
             let command = format!(
-                "sudo punctual record --why {}us -p {priority}{}{}",
-                rounded_us(slack),
+                "sudo punctual record --why {} -p {priority}{}{}",
+                as_threshold(slack),
                 around.cpu,
                 around.load
             );

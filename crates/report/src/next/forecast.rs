@@ -1,6 +1,6 @@
 //! After a forecast.
 
-use super::measurement::rounded_us;
+use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
 use crate::forecast::units::called;
@@ -47,7 +47,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         let load = load_option(&group.load, known_loads);
         let purpose = format!("records what delays {} beyond its slack", called(group, device));
         let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
-        let command = format!("sudo punctual record --why {}us{stage}{again}{load}", rounded_us(slack));
+        let command = format!("sudo punctual record --why {}{stage}{again}{load}", as_threshold(slack));
         steps.push(NextStep::new(&purpose, command));
     }
     if let Some((_, device)) = tightest

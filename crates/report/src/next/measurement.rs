@@ -32,11 +32,13 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         && let Some(command) = why_command(document, known_loads, missed.map(|(_, slack_ns)| slack_ns))
     {
         let of_work = command.contains(" --why-stage ");
-        let purpose = match (missed, &document.recorder) {
-            (Some((device, _)), _) => format!("records what delays {device} beyond its slack"),
-            (None, _) if of_work => "records what delays it".to_owned(),
-            (None, None) if has_a_hundredth(document) => "records what delays the worst 1 %".to_owned(),
-            (None, _) => "records what delays the worst".to_owned(),
+        let of_less = document.recorder.as_ref().and_then(met_nothing);
+        let purpose = match (missed, of_less, &document.recorder) {
+            (Some((device, _)), ..) => format!("records what delays {device} beyond its slack"),
+            (None, Some(of_less), _) => of_less,
+            (None, None, _) if of_work => "records what delays it".to_owned(),
+            (None, None, None) if has_a_hundredth(document) => "records what delays the worst 1 %".to_owned(),
+            (None, None, _) => "records what delays the worst".to_owned(),
         };
         steps.push(NextStep::new(&purpose, command));
     }
@@ -112,7 +114,7 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
     let threshold = asked.find(is_new)?;
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
-    let why = format!("sudo punctual record --why {}us{of_stage}", rounded_us(threshold));
+    let why = format!("sudo punctual record --why {}{of_stage}", as_threshold(threshold));
     let Some(followed) = &document.followed else {
         return Some(why + &own_options(document)? + &load_option(load_name(document), known_loads));
     };
@@ -121,6 +123,12 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let whole = format!("{why}{options}{command}");
     let is_short = command.is_empty() || whole.chars().count() <= MAX_COMMAND;
     Some(if is_short { whole } else { format!("{why}{options} -- COMMAND") })
+}
+
+/// What a lower threshold is for, after one that nothing exceeded: whoever asked may not care for less.
+fn met_nothing(recorder: &RecorderSummary) -> Option<String> {
+    let had_ns = recorder.threshold_ns.filter(|_| recorder.late == 0)?;
+    Some(format!("records what delays the worst, if less than {} matters", format_ns(had_ns)))
 }
 
 /// Whether a recorder with this threshold, ns, would keep other wakeups than this one, which kept nothing or too much:
@@ -153,8 +161,13 @@ fn quantile_of(document: &Document, stage: Stage, quantile: f64) -> Option<u64> 
     if quantile < 1.0 { found.quantile(quantile) } else { found.max() }
 }
 
+/// A threshold as `--why` takes it: `1.4ms`.
+pub(super) fn as_threshold(nanoseconds: u64) -> String {
+    exact_time(rounded_us(nanoseconds).saturating_mul(1_000))
+}
+
 /// Two digits are enough for a threshold; at least 1 us.
-pub(super) fn rounded_us(nanoseconds: u64) -> u64 {
+fn rounded_us(nanoseconds: u64) -> u64 {
     let microseconds = (nanoseconds / 1_000).max(1);
     let unit = 10u64.pow(microseconds.ilog10().saturating_sub(1));
     microseconds / unit * unit
@@ -194,6 +207,8 @@ mod tests {
     #[test]
     fn a_threshold_has_two_digits() {
         assert_eq!([0, 999, 9_900, 311_600, 12_345_678].map(rounded_us), [1, 1, 9, 310, 12_000]);
+        let written = [999, 311_600, 1_437_000, 12_345_678, 30_000_000, 2_345_678_901].map(as_threshold);
+        assert_eq!(written, ["1us", "310us", "1.4ms", "12ms", "30ms", "2.3s"]);
     }
 
     #[test]
@@ -208,5 +223,11 @@ mod tests {
         assert_eq!(other(had(0, 0)), [true, false, false]);
         assert_eq!(other(had(900, 700)), [false, false, true]);
         assert_eq!(other(had(9, 0)), [true, true, true]);
+        // What is earlier than what was asked for is another question.
+        assert_eq!(
+            met_nothing(&had(0, 0)).as_deref(),
+            Some("records what delays the worst, if less than 1.00 ms matters")
+        );
+        assert_eq!([met_nothing(&had(9, 0)), met_nothing(&had(900, 700))], [None, None]);
     }
 }

@@ -47,13 +47,26 @@ pub fn own_options(document: &Document) -> Option<String> {
     Some(options)
 }
 
-/// A time as options take it, to the nanosecond.
+/// A time as options take it and people write it, to the nanosecond: `2.5ms`, where that takes no more than three decimals.
 pub(super) fn exact_time(nanoseconds: u64) -> String {
-    match nanoseconds {
-        whole if whole % 1_000_000 == 0 => format!("{}ms", whole / 1_000_000),
-        whole if whole % 1_000 == 0 => format!("{}us", whole / 1_000),
-        other => format!("{other}ns"),
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let fits = |scale: u64| nanoseconds >= scale && nanoseconds.is_multiple_of(scale / 1_000);
+    let Some((unit, scale)) = units.into_iter().find(|(_, scale)| fits(*scale)) else {
+        return format!("{nanoseconds}ns");
+    };
+    let (whole, rest) = (nanoseconds / scale, nanoseconds % scale / (scale / 1_000));
+    let decimals = format!("{rest:03}");
+    match decimals.trim_end_matches('0') {
+        "" => format!("{whole}{unit}"),
+        decimals => format!("{whole}.{decimals}{unit}"),
     }
+}
+
+/// A measured time as the roundest one that lies within a thousandth of it, ns: of 999,987 ns that is 1 ms.
+pub(super) fn roundest(nanoseconds: u64) -> u64 {
+    let units = (0..=9u32).rev().map(|digits| 10u64.pow(digits));
+    let mut rounded = units.map(|unit| nanoseconds.saturating_add(unit / 2) / unit * unit);
+    rounded.find(|rounded| *rounded > 0 && rounded.abs_diff(nanoseconds) <= nanoseconds / 1_000).unwrap_or(nanoseconds)
 }
 
 /// An option as it was written on a command line, under its shortest name; nothing if it was not given.
@@ -143,6 +156,19 @@ mod tests {
         let option = |name| load_option(name, &["none", "mixed", "office"]);
         assert_eq!(["none", "make", "office+make"].map(option), ["", "", ""]);
         assert_eq!(["mixed", "office+mixed"].map(option), [" --load mixed", " --load office,mixed"]);
+    }
+
+    #[test]
+    fn a_time_is_written_as_people_do() {
+        let times =
+            [0, 999, 1_437, 280_000, 1_000_000, 2_260_000, 1_333_333, 66_000_000, 1_500_000_000, 60_000_000_000];
+        let written = ["0ns", "999ns", "1.437us", "280us", "1ms", "2.26ms", "1333.333us", "66ms", "1.5s", "60s"];
+        assert_eq!(times.map(exact_time), written);
+        for (time, written) in times.into_iter().zip(written) {
+            assert_eq!(punctual_recording::parse_duration(written, punctual_recording::BareUnit::Refused), Ok(time));
+        }
+        let measured = [0, 7, 999_987, 1_000_012, 1_333_333, 10_000_950, 16_666_667].map(roundest);
+        assert_eq!(measured, [0, 7, 1_000_000, 1_000_000, 1_333_000, 10_000_000, 16_670_000]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! After a study of a reservation: what keeps it or, if there is none, what came nearest to one and who delays the
 //! thread.
 
-use super::measurement::rounded_us;
-use super::options::{as_written, every_value, value_of};
+use super::options::{as_written, every_value, exact_time, roundest, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
@@ -108,8 +107,7 @@ pub fn after_reserve_phases(
     let written = every_value(words, "--phases").join(",");
     let mut steps = Vec::new();
     if let Some((found, first)) = found.and_then(|found| found.first().copied().map(|first| (found, first))) {
-        let time = |ns: u64| format!("{}us", ns / 1_000);
-        let with = |(phase, of): (&str, &Reservation)| format!("{phase}+{}/{}", time(of.budget_ns), time(of.period_ns));
+        let with = |(phase, of): (&str, &Reservation)| format!("{phase}+{}", as_option(*of));
         let phases: Vec<String> = written.split(',').zip(&found).map(with).collect();
         let command = format!(
             "sudo punctual device run {} --context {} --phases {}{}",
@@ -189,8 +187,11 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
         _ => String::new(),
     };
     let load = as_written(asked.words, "", "--load");
-    let within = rounded_us(report.job.deadline_ns);
-    let record = format!("sudo punctual record --why {within}us --why-stage response{whom}{load}{command}");
+    let [within, period] = [report.job.deadline_ns, report.job.period_ns].map(|ns| exact_time(roundest(ns)));
+    // A command that does not end by itself would be followed for ever.
+    let record = format!(
+        "sudo punctual record -D 60s --why {within} --why-stage response{whom} --period {period}{load}{command}"
+    );
     NextStep::new("records what keeps a job from ending in time", record)
 }
 
@@ -209,19 +210,22 @@ fn held(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, words: &[String], 
     let program = words.first().and_then(|program| Path::new(program).file_name());
     let is_first = program.is_some_and(|name| name.to_string_lossy().chars().take(15).eq(report.thread.chars()));
     let thread = if is_first { String::new() } else { format!(" --thread {}", shell_word(&asked.thread)) };
-    let Reservation { budget_ns, period_ns } = reservation;
-    let (budget_us, period_us) = (budget_ns / 1_000, period_ns / 1_000);
-    format!("sudo punctual reserve run {budget_us}us/{period_us}us{thread} -- {}", command_of(words))
+    format!("sudo punctual reserve run {}{thread} -- {}", as_option(reservation), command_of(words))
 }
 
 fn command_of(words: &[String]) -> String {
     words.iter().map(|word| shell_word(&printable(word))).collect::<Vec<_>>().join(" ")
 }
 
+/// A reservation as options take it: `2.3ms/10ms`.
+fn as_option(reservation: Reservation) -> String {
+    let Reservation { budget_ns, period_ns } = reservation;
+    format!("{}/{}", exact_time(budget_ns), exact_time(period_ns))
+}
+
 /// A reservation as the context of a device.
 fn context(reservation: Reservation) -> String {
-    let Reservation { budget_ns, period_ns } = reservation;
-    format!("reservation:{}us/{}us", budget_ns / 1_000, period_ns / 1_000)
+    format!("reservation:{}", as_option(reservation))
 }
 
 fn competing(competitors: &[String]) -> String {

@@ -315,13 +315,13 @@ mod tests {
             steps.map(|step| step.command).collect::<Vec<String>>()
         };
         let command = || ReserveSubject::Command(&words[5..]);
-        assert_eq!(steps(&study(), command()), ["sudo punctual reserve run 2300us/10000us -- ./loop 10"]);
+        assert_eq!(steps(&study(), command()), ["sudo punctual reserve run 2.3ms/10ms -- ./loop 10"]);
         let none = ReserveReport { recommended: None, ..study() };
         assert_eq!(
             steps(&none, command()),
             [
                 "sudo chrt --fifo 50 ./loop 10",
-                "sudo punctual record --why 10000us --why-stage response --follow --load mixed -- ./loop 10"
+                "sudo punctual record -D 60s --why 10ms --why-stage response --follow --period 10ms --load mixed -- ./loop 10"
             ]
         );
         let kept = ReserveReport { stays: true, ..study() };
@@ -329,7 +329,7 @@ mod tests {
         let device = || ReserveSubject::Device("v90 x3", vec!["spin:normal".to_owned()]);
         assert_eq!(
             steps(&study(), device()),
-            ["sudo punctual device run 'v90 x3' --context reservation:2300us/10000us --competitor spin:normal"]
+            ["sudo punctual device run 'v90 x3' --context reservation:2.3ms/10ms --competitor spin:normal"]
         );
         for end in [ReserveEnd::Interrupted, ReserveEnd::ProgramEnded] {
             for subject in [command(), device(), ReserveSubject::Process(7)] {
