@@ -142,7 +142,7 @@ pub(crate) enum Command {
     ///
     /// Use it to see what the cause looks like, and to test an alarm.
     #[command(
-        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes),\nand all of them end with the program, whatever ends it. A bare number is seconds for -D;\nother times need their unit."
+        after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes), and all of them end with the program, whatever ends it. A bare number is seconds for -D; other times need their unit."
     )]
     Drill(drill::DrillArguments),
     /// List, show, install and try what keeps a machine busy

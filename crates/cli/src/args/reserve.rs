@@ -27,7 +27,7 @@ pub(crate) enum ReserveCommand {
     ///
     /// Threads that start later get it too.
     #[command(
-        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1ms/4ms --thread '^data-loop' -- pipewire\n\nIt ends with the command, passes signals on to it and exits with its code. If the program\nchanges a thread's scheduling, the thread gets its reservation back. What a thread with a reservation starts is an ordinary\nthread, unless --thread names it."
+        after_help = "Examples:\n  sudo punctual reserve run 2.2ms/10ms -- ./control-loop\n  sudo punctual reserve run 1ms/4ms --thread '^data-loop' -- pipewire\n\nIt ends with the command, passes signals on to it and exits with its code. If the program changes a thread's scheduling, the thread gets its reservation back. Whatever a thread with a reservation starts is an ordinary thread, unless --thread names it."
     )]
     Run(ReserveRunArguments),
     /// List threads that --apply gave a reservation

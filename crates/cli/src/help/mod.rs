@@ -171,6 +171,28 @@ mod tests {
         brief_command().debug_assert();
     }
 
+    /// Paragraphs are wrapped for the terminal, so none has an end of line of its own.
+    #[test]
+    fn no_sentence_below_the_options_is_broken() {
+        let mut every = vec![(String::new(), command())];
+        let (mut met, mut broken) = (0, Vec::new());
+        while let Some((path, one)) = every.pop() {
+            let after = one.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = after.lines().collect();
+            for pair in
+                lines.windows(2).filter(|pair| pair.iter().all(|line| !line.is_empty() && !line.starts_with("  ")))
+            {
+                met += 1;
+                if !pair[0].ends_with(['.', ':']) {
+                    broken.push(format!("punctual{path}: {}\n{}", pair[0], pair[1]));
+                }
+            }
+            every.extend(one.get_subcommands().map(|below| (format!("{path} {}", below.get_name()), below.clone())));
+        }
+        assert!(met > 3, "only {met} paragraphs follow one another");
+        assert!(broken.is_empty(), "{}", broken.join("\n"));
+    }
+
     /// Screens name only options that exist, and so do the groups of commands and options.
     #[test]
     fn what_is_shown_there_is() {
