@@ -85,7 +85,7 @@ pub(crate) struct FindArguments {
     /// time]; may be repeated, for several threads of a process, or one for each process
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Vec<Regex>,
-    /// How long after its release a job must have ended [default: its period]
+    /// How long after its release a job must be done [default: its period]
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub(crate) deadline: Option<u64>,
     /// Keep the machine busy during the study: a name from `punctual load list`, or a load file; separate several with commas
@@ -107,7 +107,7 @@ pub(crate) struct FindArguments {
     /// How long each attempt takes, at least 20 periods
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub(crate) attempt: u64,
-    /// The real-time priority to try beside the reservations
+    /// The real-time priority to try as an alternative to reservations
     #[arg(short, long, value_name = "PRIORITY", default_value_t = 50, value_parser = priority)]
     pub(crate) priority: u32,
     /// Try every reservation of the grid, to see the whole plane of period and budget
@@ -119,7 +119,7 @@ pub(crate) struct FindArguments {
     /// How long each of these measurements takes, at least 20 periods
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) round: u64,
-    /// Chooses the order of the trials
+    /// The seed of the order of the trials
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
     /// The directory for the recordings [default: reserve-DATE-TIME in the current directory]

@@ -180,7 +180,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("pid", "A running process, instead of COMMAND"),
             ("thread", "Which thread, by name"),
-            ("deadline", "When a job must have ended [default: its period]"),
+            ("deadline", "When a job must be done [default: its period]"),
             LOAD,
             ("apply", "Let the thread keep what is proven"),
         ],

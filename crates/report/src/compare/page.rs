@@ -181,8 +181,8 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
         id: "share".into(),
         title: "Latency distribution".into(),
         lead: format!(
-            "A is {}, B is {}; all runs of a side together. To the right, latency; upwards, the share of wakeups that took at least \
-             that long; both axes are logarithmic.",
+            "A is {}, B is {}; all runs of a side together. x: latency; y: share of wakeups at least that late; \
+             both logarithmic.",
             comparison.a.name, comparison.b.name
         ),
         blocks,

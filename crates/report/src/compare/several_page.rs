@@ -89,8 +89,7 @@ fn shares(found: &[Shared], parts: &[(String, &Document)]) -> Section {
     Section {
         id: "share".into(),
         title: "Latency distribution".into(),
-        lead: "All runs of a side together. To the right, latency; upwards, the share of wakeups that took at least that long; \
-               both axes are logarithmic."
+        lead: "All runs of a side together. x: latency; y: share of wakeups at least that late; both logarithmic."
             .into(),
         blocks: share_pictures("share", &beside, marks(slacks)),
     }

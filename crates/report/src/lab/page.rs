@@ -57,8 +57,7 @@ fn shares(parts: &[(String, &Document)]) -> Option<Section> {
     Some(Section {
         id: "share".into(),
         title: "Latency distribution".into(),
-        lead: "All runs of a kernel together. To the right, latency; upwards, the share of wakeups that took at least so long; both \
-               axes are logarithmic."
+        lead: "All runs of a kernel together. x: latency; y: share of wakeups at least that late; both logarithmic."
             .into(),
         blocks,
     })

@@ -41,7 +41,7 @@ const ATTEMPTS: u64 = 3;
 pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
     few(match (report.end, report.recommended) {
         (ReserveEnd::Interrupted | ReserveEnd::ProgramEnded, _) => {
-            vec![NextStep::new("finds one in less time", again(asked.words, SHORTER))]
+            vec![NextStep::new("takes less time", again(asked.words, SHORTER))]
         }
         (ReserveEnd::Finished, None) => after_none(report, asked),
         (ReserveEnd::Finished, Some(recommended)) if report.is_proven() => vec![keeping(report, asked, recommended)],
@@ -55,7 +55,7 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
 /// After a study of several devices, whose commands are of the devices as they were named, or of several threads.
 pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String], words: &[String]) -> Vec<NextStep> {
     if report.end != ReserveEnd::Finished {
-        return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
+        return vec![NextStep::new("takes less time", again(words, SHORTER))];
     }
     if report.of_threads {
         return vec![after_threads(report, words)];
@@ -101,7 +101,7 @@ pub fn after_reserve_phases(
     words: &[String],
 ) -> Vec<NextStep> {
     if report.end != ReserveEnd::Finished {
-        return vec![NextStep::new("finds them in less time", again(words, SHORTER))];
+        return vec![NextStep::new("takes less time", again(words, SHORTER))];
     }
     let found: Option<Vec<Reservation>> = report.rows.iter().map(|row| row.reservation).collect();
     let written = every_value(words, "--phases").join(",");
@@ -166,7 +166,10 @@ fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextS
     if let (ReserveSubject::Command(words), Some(best)) = (&asked.subject, report.best())
         && let Setting::Reserved(tried) = best.setting
     {
-        steps.push(NextStep::new("runs the command with the best that was tried", held(report, asked, words, tried)));
+        steps.push(NextStep::new(
+            "runs the command with the best reservation that was tried",
+            held(report, asked, words, tried),
+        ));
     }
     steps
 }
@@ -192,17 +195,14 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     let record = format!(
         "sudo punctual record -D 60s --why {within} --why-stage response{whom} --period {period}{load}{command}"
     );
-    NextStep::new("records what keeps a job from ending in time", record)
+    NextStep::new("records what makes its jobs late", record)
 }
 
 /// Twice as many attempts as before.
 fn more_attempts(words: &[String]) -> NextStep {
     let attempts = value_of(words, "", "--attempts").and_then(|value| value.parse::<u64>().ok()).unwrap_or(ATTEMPTS);
     let twice = attempts.saturating_mul(2).min(100).to_string();
-    NextStep::new(
-        "tries each setting more often, so that rare delays are met",
-        again(words, &[("--attempts", twice.as_str())]),
-    )
+    NextStep::new("tries each setting more often, to meet rare delays", again(words, &[("--attempts", twice.as_str())]))
 }
 
 /// `punctual reserve run` of a command with a reservation for this thread.

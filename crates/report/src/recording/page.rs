@@ -205,8 +205,8 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
     Section {
         id: "share".into(),
         title: "Latency distribution".into(),
-        lead: "To the right, latency; upwards, the share of wakeups that took at least that long. Both axes are logarithmic: a step to the \
-               right is a factor. The sooner a line falls, the better; where it bends to the right, the tail begins."
+        lead: "x: latency; y: share of wakeups at least that late; both logarithmic. The sooner a line \
+               falls, the better; where it bends to the right, the tail begins."
             .into(),
         blocks,
     }

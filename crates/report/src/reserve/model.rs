@@ -136,16 +136,14 @@ impl ReserveReport<'_> {
     /// The outcome in a sentence or two.
     pub fn verdict(&self) -> String {
         let thread = self.thread;
-        let tried = match self.tried() {
-            1 => "1 trial of a reservation".to_owned(),
-            tried => format!("{tried} trials of reservations"),
-        };
+        let tried = counted(self.tried(), "reservation");
         match (self.end, self.refused, self.recommended) {
             (ReserveEnd::Interrupted, ..) => {
-                format!("Interrupted after {tried} for `{thread}`: nothing was left changed.")
+                format!("Interrupted after trying {tried} for `{thread}`: nothing was left changed.")
             }
             (ReserveEnd::ProgramEnded, ..) => {
-                format!("`{thread}` ended after {tried}: give one that keeps running.")
+                let were = agreeing(self.tried(), "was", "were");
+                format!("`{thread}` ended after {tried} {were} tried: give a program that keeps running.")
             }
             (_, Some(refused), _) => {
                 let instead = self.sufficient_priority().map_or_else(String::new, |priority| {
@@ -153,7 +151,7 @@ impl ReserveReport<'_> {
                 });
                 format!("No reservation for `{thread}`: {refused}.{instead}")
             }
-            (_, _, None) => self.none_sufficient(&tried),
+            (_, _, None) => self.none_sufficient(),
             (_, _, Some(recommended)) => self.verdict_of(recommended),
         }
     }
@@ -167,12 +165,12 @@ impl ReserveReport<'_> {
         let ((with, more_with), (before, more_before)) = (failed_of(&proof.with), failed_of(&proof.before));
         if !self.is_proven() {
             return format!(
-                "Nothing was proven for `{thread}`: {what} was not enough when it was measured again, {with} jobs were \
-                 late with it{more_with} and {before} without{more_before}. Nothing was left changed."
+                "Nothing was proven for `{thread}`. {what} was not enough when it was measured again: {with} jobs were \
+                 late with it{more_with}, {before} without{more_before}. Nothing was left changed."
             );
         }
         let need = if proof.before.succeeded() {
-            " It is not needed beside what ran here: it guards against what may come.".to_owned()
+            " It was not needed here: no job counts as late without it either.".to_owned()
         } else {
             String::new()
         };
@@ -211,7 +209,7 @@ impl ReserveReport<'_> {
         let by_host = self.trials.iter().map(|trial| trial.counts.by_host()).sum::<u64>() + proof;
         if by_host > 0 {
             notes.push(format!(
-                "Held against no setting: {} that {} late or missing because the host took the CPU for as long.",
+                "Not counted against any setting: {} that {} late or missing while the host took the CPU for as long.",
                 counted(by_host, "job"),
                 agreeing(by_host, "was", "were")
             ));
@@ -227,7 +225,7 @@ impl ReserveReport<'_> {
         };
         let (measured, work) = (&self.measured, self.measured.work);
         format!(
-            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), to be done within {}. Found in {}{}.",
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), deadline {}. Measured over {}{}.",
             self.scheduling,
             format_ns(work.median_ns),
             format_ns(measured.period_ns),

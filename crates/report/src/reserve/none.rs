@@ -16,8 +16,8 @@ impl ReserveReport<'_> {
         self.trials.iter().filter(judged).max_by(|one, other| nearer(one, other))
     }
 
-    /// Says that none was sufficient, in a few sentences; `tried`: how many were tried.
-    pub(super) fn none_sufficient(&self, tried: &str) -> String {
+    /// Says that none was sufficient, in a few sentences.
+    pub(super) fn none_sufficient(&self) -> String {
         let (thread, job) = (self.thread, in_words(self.job.work_ns, self.job.period_ns));
         if self.grid == 0 {
             return format!(
@@ -30,10 +30,18 @@ impl ReserveReport<'_> {
         if self.tried() == 0 {
             return format!("No reservation could be tried for `{thread}`: the kernel had no room for any of them.");
         }
+        let none_of = match self.tried() {
+            1 => "The only reservation that was tried was not".to_owned(),
+            tried => format!("None of the {} that were tried was", counted(tried, "reservation")),
+        };
         let none = format!(
-            "None of {tried} was sufficient for `{thread}` (99 of 100 jobs take at most {job}): nothing was left changed."
+            "{none_of} sufficient for `{thread}` (99 of 100 jobs take at most {job}): nothing was left changed."
         );
-        let Some(best) = self.best() else { return format!("{none} None could be judged: no job told of it.") };
+        let Some(best) = self.best() else {
+            return format!(
+                "{none} No attempt could be judged: no job came, or the host accounts for all that were late."
+            );
+        };
         let (failed, more) = failed_jobs(&best.counts);
         format!(
             "{none} The best was {}: {} of {} succeeded, with {failed} late{more}. {}",
@@ -59,15 +67,15 @@ impl ReserveReport<'_> {
             let (failed, more) = failed_jobs(&trial.counts);
             match (trial.setting, trial.class()) {
                 (Setting::AsItWas, Class::Sufficient) => {
-                    return "As it was, it had no late job: it needs none here.".to_owned();
+                    return "As it was, no job was late: it needs no reservation here.".to_owned();
                 }
                 (Setting::Priority(priority), Class::Sufficient) => {
                     return format!("Priority fifo:{priority} was sufficient in its attempts.");
                 }
                 (Setting::Priority(priority), Class::Marginal | Class::Insufficient) => {
                     return format!(
-                        "With fifo:{priority}, {failed} were late as well{more}: it is not only other programs' \
-                         threads that delay it."
+                        "With fifo:{priority}, {failed} were late, too{more}: other programs' threads are not \
+                         all that delays it."
                     );
                 }
                 _ => {}

@@ -4,7 +4,7 @@ use super::counts::Columns;
 use super::model::ReserveReport;
 use super::plane::{cells, drawn, headings, trials};
 use super::standing::standing_answer;
-use super::text::sides;
+use super::text::{BYSTANDER, OWN, sides};
 use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ fn proof(report: &ReserveReport<'_>, body: &mut String) {
     let columns = Columns::of(sides.iter().map(|(_, counts)| *counts));
     let _ = writeln!(
         body,
-        "<h3>Measured again</h3>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>In turn</caption><thead><tr>\
+        "<h3>Measured again</h3>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>Measured in turn</caption><thead><tr>\
          <th scope=\"col\">side</th>{}</tr></thead><tbody>",
         headings(&columns)
     );
@@ -47,6 +47,7 @@ fn proof(report: &ReserveReport<'_>, body: &mut String) {
     }
     body.push_str("</tbody></table></div>\n");
     if let Ok(comparison) = &proof.comparison {
-        let _ = writeln!(body, "<p>How late it came to run (A as it was, B with it): {}</p>", prose(comparison));
+        let what = if report.tid.is_some() { OWN } else { BYSTANDER };
+        let _ = writeln!(body, "<p>{what} (A as it was, B with the reservation): {}</p>", prose(comparison));
     }
 }

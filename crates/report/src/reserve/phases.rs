@@ -96,7 +96,7 @@ impl PhasesReport<'_> {
         }
         if let Some(row) = self.rows.iter().find(|row| row.reservation.is_none()) {
             return format!(
-                "No reservation was sufficient for `{device}` with {}: its phases have none together.",
+                "No reservation was sufficient for `{device}` with {}, so nothing was proven for all its phases.",
                 row.name()
             );
         }

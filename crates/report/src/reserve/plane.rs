@@ -60,10 +60,9 @@ pub(super) fn drawn(plane: &Plane<'_>) -> String {
     let (rule, supply, count) = plane.wrong();
     format!(
         "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; empty \
-         places were not tried. The lines are the least that two models call sufficient: the rule of the soft modem paper \
-         (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation that knows nothing of its job \
-         (solid), wrong for {supply}. A model without a line calls no share \
-         of that period sufficient.</p>\n",
+         places were not tried. The lines are the smallest shares that two models call sufficient: the rule of the soft modem paper \
+         (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation out of step with its job \
+         (solid), wrong for {supply}. A model without a line calls no share of that period sufficient.</p>\n",
         picture(plane)
     )
 }
@@ -212,7 +211,7 @@ fn axes(scale: &Scale, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">period, and share of a CPU</text>",
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">x: period; y: share of a CPU</text>",
         coordinate(f64::midpoint(LEFT, WIDTH)),
         HEIGHT - 8.0
     );

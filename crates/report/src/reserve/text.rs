@@ -43,9 +43,9 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     if count > 0 {
         let _ = writeln!(
             out,
-            "rule and supply say what two models predict: the rule of the soft modem paper (6.6) was wrong for {rule} of \
-             {count}, the least\nsupply of a reservation that knows nothing of its job for {supply} of {count} (marked !). A \
-             full search tries {}.",
+            "rule and supply are the predictions of two models (! where wrong): the rule of the soft modem paper (6.6) was wrong for \
+             {rule} of {count},\nthe least supply of a reservation out of step with its job for {supply} of {count}. A full search \
+             tries {}.",
             report.grid
         );
     }
@@ -77,12 +77,14 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
 
 fn proof(report: &ReserveReport<'_>, out: &mut String) {
     let Some(proof) = &report.proof else { return };
-    let whose = if report.tid.is_some() { "it came to run" } else { BYSTANDER };
-    measured_again(proof, (report.not_enough, "with the reservation"), whose, out);
+    let what = if report.tid.is_some() { OWN } else { BYSTANDER };
+    measured_again(proof, (report.not_enough, "with the reservation"), what, out);
 }
 
-/// Whose lateness is compared if a device ran.
-pub(super) const BYSTANDER: &str = "a bystander at fifo:95 was";
+/// What is compared of threads.
+pub(super) const OWN: &str = "Start latency";
+/// What is compared if a device ran.
+pub(super) const BYSTANDER: &str = "Start latency of a bystander at fifo:95";
 
 /// The sides of a proof by name: as it was, smaller reservations that failed, and what was proven, or not.
 pub(super) fn sides<'a>(
@@ -97,12 +99,12 @@ pub(super) fn sides<'a>(
     sides
 }
 
-/// The result of measuring again, also of smaller reservations that failed before; `with`: the name of the last side, `whose`:
-/// whose lateness is compared.
+/// The result of measuring again, also of smaller reservations that failed before; `with`: the name of the last side,
+/// `what`: what is compared.
 pub(super) fn measured_again(
     proof: &ProofReport<'_>,
     (smaller, with): (&[(Reservation, AttemptCounts)], &str),
-    whose: &str,
+    what: &str,
     out: &mut String,
 ) {
     let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
@@ -117,13 +119,13 @@ pub(super) fn measured_again(
         row
     });
     indented(out, &header, 1..header.len(), rows);
-    let _ = writeln!(out, "{}", compared(&proof.comparison, ("as it was", with), whose));
+    let _ = writeln!(out, "{}", compared(&proof.comparison, ("as it was", with), what));
 }
 
-/// What comparing two sides with these names says; `whose`: whose lateness is compared.
-pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), whose: &str) -> String {
+/// What comparing two sides with these names says; `what`: what is compared.
+pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), what: &str) -> String {
     match comparison {
-        Ok(verdict) => format!("How late {whose} (A {a}, B {b}): {verdict}"),
+        Ok(verdict) => format!("{what} (A {a}, B {b}): {verdict}"),
         Err(why) => format!("note: the two cannot be compared: {why}"),
     }
 }
@@ -244,13 +246,13 @@ mod tests {
                 study(),
                 "2.30 ms of every 10.0 ms is enough for `loop`: 0 of 1,000 jobs were late with it, 41 of 1,000 without.",
             ),
-            (ReserveReport { proof: Some(needless), ..study() }, "It is not needed beside what ran here"),
+            (ReserveReport { proof: Some(needless), ..study() }, "It was not needed here: no job counts as late"),
             (ReserveReport { stays: true, ..study() }, "The thread keeps it."),
             (ReserveReport { proof: Some(unproven), ..study() }, "Nothing was proven for `loop`"),
             (ReserveReport { proof: None, ..study() }, "it was not proven"),
             (
                 ReserveReport { recommended: None, ..study() },
-                "None of 2 trials of reservations was sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every \
+                "None of the 2 reservations that were tried was sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every \
                  10.0 ms): nothing was left changed. The best was 2.09 ms of every 10.0 ms: 1 of 1 attempt succeeded, with 0 of 200 \
                  jobs late.",
             ),
@@ -260,9 +262,12 @@ mod tests {
             ),
             (
                 ReserveReport { end: ReserveEnd::Interrupted, ..study() },
-                "Interrupted after 2 trials of reservations for `loop`: nothing was left changed.",
+                "Interrupted after trying 2 reservations for `loop`: nothing was left changed.",
             ),
-            (ReserveReport { end: ReserveEnd::ProgramEnded, ..study() }, "`loop` ended after 2 trials"),
+            (
+                ReserveReport { end: ReserveEnd::ProgramEnded, ..study() },
+                "`loop` ended after 2 reservations were tried: give a program",
+            ),
         ] {
             assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
         }
@@ -354,9 +359,9 @@ mod tests {
         let none = || ReserveReport { recommended: None, found: None, ..report(&trials) };
         assert_eq!(
             none().verdict(),
-            "None of 2 trials of reservations was sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every \
+            "None of the 2 reservations that were tried was sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every \
              10.0 ms): nothing was left changed. The best was 2.20 ms of every 10.0 ms: 2 of 3 attempts succeeded, with 1 of 600 jobs late. With \
-             fifo:50, 4 of 200 jobs were late as well: it is not only other programs' threads that delay it."
+             fifo:50, 4 of 200 jobs were late, too: other programs' threads are not all that delays it."
         );
         let mut long = none();
         long.measured.work.max_ns = 11_000_000;
@@ -364,14 +369,17 @@ mod tests {
         assert!(long.verdict().ends_with(says), "{}", long.verdict());
         let mut merged = none();
         merged.measured.merged = 2;
-        let says = "Found in 400 jobs; 2 activations are left out, since each may be several jobs in one go: the next \
+        let says = "Measured over 400 jobs; 2 activations are left out, since each may be several jobs in one go: the next \
                     was due two or more periods later.";
         assert!(merged.job_in_words().ends_with(says), "{}", merged.job_in_words());
         let nothing = ReserveReport { trials: &[], grid: 0, ..none() };
         assert!(nothing.verdict().starts_with("No reservation can be tried for `loop`"), "{}", nothing.verdict());
         let unjudged = [Trial::new(reserved(2_090_000))];
         let verdict = ReserveReport { trials: &unjudged, ..none() }.verdict();
-        assert!(verdict.ends_with("None could be judged: no job told of it."), "{verdict}");
+        assert!(
+            verdict.ends_with("No attempt could be judged: no job came, or the host accounts for all that were late."),
+            "{verdict}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::ReserveEnd;
 use super::counts::{Columns, failed_jobs};
-use super::text::{BYSTANDER, compared};
+use super::text::{BYSTANDER, OWN, compared};
 use super::words::in_words;
 use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
@@ -157,7 +157,7 @@ impl TogetherReport<'_> {
         let more = failed.count();
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         if named.is_empty() {
-            return format!("Found, but not measured at once: {}.", self.admission());
+            return format!("Found, but not measured together: {}.", self.admission());
         }
         let held = self.rows.iter().filter(|row| row.holds()).count();
         format!(
@@ -206,15 +206,15 @@ impl TogetherReport<'_> {
     /// What comparing both sides says, where there is a proof.
     pub(super) fn compared_in_words(&self) -> Option<String> {
         let sides = ("as they were", "with their reservations");
-        let whose = if self.of_threads { "they came to run" } else { BYSTANDER };
-        self.comparison.as_ref().map(|comparison| compared(comparison, sides, whose))
+        let what = if self.of_threads { OWN } else { BYSTANDER };
+        self.comparison.as_ref().map(|comparison| compared(comparison, sides, what))
     }
 
     /// How many were made larger, where any was.
     pub(super) fn raised_in_words(&self) -> Option<String> {
         let reservations = counted(self.raised, "reservation");
         (self.raised > 0)
-            .then(|| format!("made larger for late jobs among the others, and measured again: {reservations}"))
+            .then(|| format!("Made larger because of late jobs among the others, and measured again: {reservations}."))
     }
 }
 
@@ -224,8 +224,8 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
     for note in report.notes {
         let _ = writeln!(out, "note: {note}");
     }
-    let beside = if report.beside.is_empty() { String::new() } else { format!(" beside {}", report.beside) };
-    let _ = writeln!(out, "\nEach was tried beside those above it{beside}:");
+    let beside = if report.beside.is_empty() { String::new() } else { format!(", beside {}", report.beside) };
+    let _ = writeln!(out, "\nEach was tried together with those above it{beside}:");
     let (header, rows) = report.found_table();
     indented(&mut out, &header, 4..7, rows);
     if report.rounds > 0 {
@@ -425,8 +425,8 @@ mod tests {
             assert!(verdict.contains(part), "{part}: {verdict}");
         }
         let text = together_text(&refused);
-        let compared = "How late a bystander at fifo:95 was (A as they were, B with their reservations): In these runs B is earlier.";
-        for part in ["beside spin:normal", "made larger", "2.00 ms of every 10.0 ms", "77", compared] {
+        let compared = "Start latency of a bystander at fifo:95 (A as they were, B with their reservations): In these runs B is earlier.";
+        for part in ["beside spin:normal", "Made larger", "2.00 ms of every 10.0 ms", "77", compared] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let page = together_html(&refused);
@@ -472,9 +472,7 @@ mod tests {
              them."
         );
         let text = together_text(&kept);
-        for part in
-            ["note: thread 7 was not restored", "loop (7)", "loop (8)", "How late they came to run (A as they were"]
-        {
+        for part in ["note: thread 7 was not restored", "loop (7)", "loop (8)", "Start latency (A as they were"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let page = together_html(&kept);

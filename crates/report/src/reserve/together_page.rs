@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 pub fn together_html(report: &TogetherReport<'_>) -> String {
     let (header, rows) = report.found_table();
     let beside = if report.beside.is_empty() { String::new() } else { format!(", beside {}", report.beside) };
-    let found = format!("Each was tried beside those above it{beside}");
+    let found = format!("Each was tried together with those above it{beside}");
     let mut parts = vec![Part::new("found", "What each has", table(&found, (header.as_slice(), 1), &rows))];
     if report.rounds > 0 {
         let (header, rows) = report.measured_table();
@@ -41,7 +41,7 @@ fn device(row: &TogetherDevice<'_>) -> String {
     let &TogetherDevice { trials: tried, reservation: recommended, job, lateness_ns, .. } = row;
     let plane = Plane { trials: tried, recommended, job, lateness_ns };
     format!(
-        "<p>{} of work every {}, to be done within {}.</p>\n{}{}",
+        "<p>{} of work every {}, deadline {}.</p>\n{}{}",
         format_ns(job.work_ns),
         format_ns(job.period_ns),
         format_ns(job.deadline_ns),
