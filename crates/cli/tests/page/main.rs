@@ -6,6 +6,7 @@ mod flames;
 mod measured;
 mod numbers;
 mod recordings;
+mod studies;
 #[path = "../support/mod.rs"]
 mod support;
 mod words;

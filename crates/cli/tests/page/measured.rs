@@ -6,8 +6,7 @@ use crate::support::{allows, guests, punctual, skip, stderr};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a command in the directory that makes the page at the given path, and looks for the page's faults: of layout
-/// and, if axe-core is there, of accessibility.
+/// Runs a command in the directory that makes the page at the given path, and looks for the page's faults.
 fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
     let Some(browser) = browser() else { return skip(name, "there is no chromium") };
     let directory = tempfile::tempdir().unwrap();
@@ -19,14 +18,18 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
     assert!(page.exists(), "{page_name}: {}", stderr(&output));
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("<h1") && text.contains("<a href=\"#"), "{text:.3000}");
-    let mut faults = layout_of(&browser, page_name, &page);
-    let axe = axe();
-    faults.extend(axe.iter().flat_map(|axe| barriers_of(&browser, axe, page_name, &page)));
-    eprintln!(
-        "{page_name}: looked at both widths{}",
-        if axe.is_some() { ", and for barriers in both themes" } else { "" }
-    );
+    let faults = faults_of(&browser, page_name, &page);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Faults of a page: of layout and, if axe-core is there, of accessibility.
+pub(crate) fn faults_of(browser: &Path, page_name: &str, page: &Path) -> Vec<String> {
+    let mut faults = layout_of(browser, page_name, page);
+    let axe = axe();
+    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, page_name, page)));
+    let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
+    eprintln!("{page_name}: looked at both widths{barriers}");
+    faults
 }
 
 /// The program with these words, and the page's path in place of `PAGE`.

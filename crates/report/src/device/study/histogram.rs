@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 150.0;
+/// Where the bars begin: left of it is room for a count of seven digits.
+const LEFT: f64 = 72.0;
 
 /// The smallest of 1, 2, 5, 10, ... times a power of ten that is not below this.
 fn round_step(least: f64) -> f64 {
@@ -21,7 +23,7 @@ pub(super) fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, m
     let beyond: u64 = bars.iter().filter(|(from, _)| *from >= end).map(|(_, count)| count).sum();
     let tallest = bars.iter().map(|(_, count)| *count).max().unwrap_or(1) as f64;
     let height = |count: u64| ((count as f64).ln() + 1.0) / (tallest.ln() + 1.0) * (HEIGHT - 30.0);
-    let x = |value: u64| 40.0 + value.min(end) as f64 / end as f64 * (WIDTH - 60.0);
+    let x = |value: u64| LEFT + value.min(end) as f64 / end as f64 * (WIDTH - LEFT - 20.0);
     let _ = write!(
         body,
         "<figure><svg viewBox=\"0 0 {WIDTH} {0}\" width=\"{WIDTH}\" height=\"{0}\" role=\"img\" aria-label=\"{1}\">",
@@ -38,7 +40,7 @@ pub(super) fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, m
             (right - left - 0.3).max(0.7)
         );
     }
-    let _ = write!(body, "<path class=\"axis\" d=\"M40 {HEIGHT}H{}\"/>", WIDTH - 20.0);
+    let _ = write!(body, "<path class=\"axis\" d=\"M{LEFT} {HEIGHT}H{}\"/>", WIDTH - 20.0);
     let step = round_step(end as f64 / unit / 8.0) * unit;
     let mut value = 0.0;
     while value <= end as f64 {
@@ -51,22 +53,47 @@ pub(super) fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, m
         );
         value += step;
     }
-    let _ = write!(
-        body,
-        "<text class=\"soft\" x=\"36\" y=\"{:.1}\" text-anchor=\"end\">{}</text><text class=\"soft\" x=\"36\" y=\"{:.1}\" \
-         text-anchor=\"end\">1</text></svg>",
-        HEIGHT - height(tallest as u64) + 10.0,
-        grouped(tallest as u64),
-        HEIGHT - height(1) + 4.0
-    );
+    heights(tallest as u64, HEIGHT - height(tallest as u64), HEIGHT - height(1), body);
+    body.push_str("</svg>");
     let more = if beyond > 0 { format!("; {} further to the right", grouped(beyond)) } else { String::new() };
     let _ = writeln!(body, "<figcaption>{}{more}</figcaption></figure>", escape(title));
+}
+
+/// What the tallest bar and a bar of one count, each with its top at this height. Where no bar is taller than one, they
+/// are the same.
+fn heights(tallest: u64, top: f64, top_of_one: f64, body: &mut String) {
+    let mut text = |y: f64, count: u64| {
+        let x = LEFT - 4.0;
+        let count = grouped(count);
+        let _ = write!(body, "<text class=\"soft\" x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{count}</text>");
+    };
+    text(top + 10.0, tallest);
+    if tallest > 1 {
+        text(top_of_one + 4.0, 1);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
+
+    /// What a label of 12 pixels takes at most: left, right, top and bottom, and its words.
+    fn labels(body: &str) -> Vec<([f64; 4], String)> {
+        let label = |text: &str| {
+            let (attributes, words) = text.split('<').next().unwrap().split_once('>').unwrap();
+            let value =
+                |name: &str| attributes.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap();
+            let (x, y): (f64, f64) = (value("x").parse().unwrap(), value("y").parse().unwrap());
+            let width = words.chars().count() as f64 * 7.0;
+            let left = match value("text-anchor") {
+                "middle" => x - width / 2.0,
+                _ => x - width,
+            };
+            ([left, left + width, y - 11.0, y + 3.0], words.to_owned())
+        };
+        body.split("<text").skip(1).map(label).collect()
+    }
 
     #[test]
     fn axes_have_round_steps() {
@@ -81,5 +108,32 @@ mod tests {
         histogram("a < b", &[(0, 3), (950_000, 1_000), (7_000_000, 1)], 50_000, 1e6, Some(6_000_000), &mut body);
         assert_well_formed(&crate::encode::plain_page::frame("x", "", &body));
         assert!(body.contains("1 further to the right") && body.contains("a &lt; b"));
+    }
+
+    /// Whatever was measured: a run that was cut may have one value, or several that all differ.
+    #[test]
+    fn no_label_is_over_another_or_cut_off() {
+        let shapes: [&[u64]; 7] = [&[1], &[1, 1, 1, 1], &[2], &[1, 2], &[3, 1, 40_000], &[9_999_999], &[1, 120_000, 7]];
+        let kinds = [(50_000, 1e6, Some(6_000_000)), (100_000, 1e6, None), (10, 1.0, None)];
+        let mut met = 0;
+        for (bin, unit, most) in kinds {
+            for (counts, apart) in shapes.iter().flat_map(|counts| [1, 3, 71, 999].map(|apart| (counts, apart))) {
+                let bars: Vec<(u64, u64)> =
+                    counts.iter().zip(1..).map(|(count, at)| (at * apart * bin, *count)).collect();
+                let mut body = String::new();
+                histogram("a", &bars, bin, unit, most, &mut body);
+                let labels = labels(&body);
+                for (index, ([left, right, top, bottom], words)) in labels.iter().enumerate() {
+                    assert!(*left >= 0.0 && *right <= WIDTH, "{words} is cut off: {bars:?}: {body}");
+                    for ([other_left, other_right, other_top, other_bottom], other) in &labels[index + 1..] {
+                        let aside = right <= other_left || other_right <= left;
+                        let clear = aside || bottom <= other_top || other_bottom <= top;
+                        assert!(clear, "{words} is over {other}: {bars:?}: {body}");
+                        met += 1;
+                    }
+                }
+            }
+        }
+        assert!(met > 1_000, "{met} pairs");
     }
 }
