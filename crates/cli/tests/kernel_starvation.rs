@@ -42,35 +42,58 @@ fn longest_starvation(directory: &Path, cpu: u32, seconds: u32, words: &[&str]) 
 /// The threads of devices whose work never ends rest every other time, on a machine whose host has time for it.
 const MAX_STARVATION: Duration = Duration::from_millis(400);
 
+/// A host keeps the thread from its CPU now and then, for as long as it likes; threads that do not rest keep it from
+/// there each time.
+const MAX_TRIES: usize = 3;
+
+/// Measures, each time in a directory of its own, until the thread below was kept waiting for less than this.
+fn leaves_others_their_part(bound: Duration, longest_of: impl Fn(&Path) -> Duration) {
+    let mut all = Vec::new();
+    for _ in support::attempts(MAX_TRIES) {
+        let directory = tempfile::tempdir().unwrap();
+        let longest = longest_of(directory.path());
+        all.push(longest);
+        if longest < bound {
+            return;
+        }
+    }
+    panic!("kept waiting for {all:?}, {bound:?} or more each time");
+}
+
 #[test]
 fn many_short_periods_leave_others_their_part() {
     requires!("short periods", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
     let words = ["record", "-q", "-D", "4s", "-i", "2us", "-p", "80,70,60", "-a", "1", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    ends_in_time(&cost, 4);
     // Every tenth of a second, and at the beginning once later.
-    assert!(longest < Duration::from_millis(250), "{longest:?}");
+    leaves_others_their_part(Duration::from_millis(250), |directory| {
+        let (longest, cost) = longest_starvation(directory, 1, 4, &words);
+        ends_in_time(&cost, 4);
+        longest
+    });
 }
 
 #[test]
 fn competitors_above_everybody_end_in_time_and_leave_others_their_part() {
     requires!("competitors", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
     let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "--competitor", "spin:99"];
     let words: Vec<&str> = words.into_iter().chain(["-a", "1", "-o", "a.punctual"]).collect();
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
-    ends_in_time(&cost, 4);
-    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
+    leaves_others_their_part(MAX_STARVATION, |directory| {
+        let (longest, cost) = longest_starvation(directory, 1, 4, &words);
+        ends_in_time(&cost, 4);
+        assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+        longest
+    });
 }
 
 /// Each of them alone would take all of the CPU, and they rest at the same times.
 #[test]
 fn several_runs_at_once_leave_others_their_part() {
     requires!("several runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("file"), [b'x'; 60_000]).unwrap();
+    leaves_others_their_part(MAX_STARVATION, beside_several_runs);
+}
+
+fn beside_several_runs(directory: &Path) -> Duration {
+    std::fs::write(directory.join("file"), [b'x'; 60_000]).unwrap();
     let beside: [&[&str]; 3] = [
         &["device", "mix", "audio64,modem", "-q", "--context", "thread:90", "-D", "6s", "-a", "1", "-o", "b.punctual"],
         &["record", "-q", "-D", "6s", "-i", "50us", "-p", "85", "-a", "1", "-o", "c.punctual"],
@@ -89,9 +112,9 @@ fn several_runs_at_once_leave_others_their_part() {
             "spin:95",
         ],
     ];
-    let mut beside: Vec<_> = beside.iter().map(|words| support::start(directory.path(), words)).collect();
+    let mut beside: Vec<_> = beside.iter().map(|words| support::start(directory, words)).collect();
     let words = ["device", "run", "modem", "-q", "-D", "4s", "--competitor", "spin:99", "-a", "1", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 4, &words);
+    let (longest, cost) = longest_starvation(directory, 1, 4, &words);
     // The transfer would go on for a minute.
     support::signal(&beside[2], libc::SIGTERM);
     let ended = beside.iter_mut().map(|child| child.wait().unwrap().code());
@@ -99,22 +122,23 @@ fn several_runs_at_once_leave_others_their_part() {
     assert_eq!(ended[..2], [Some(0), Some(0)]);
     ends_in_time(&cost, 4);
     assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
+    longest
 }
 
 /// Each one waits at times, so that none of them takes everything by itself; together they do.
 #[test]
 fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
     requires!("two devices", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
     let profile = "[[device]]\nid = \"heavy\"\nname = \"Heavy\"\nwhat = \"three quarters of a CPU\"\nperiod = \"2500us\"\n\
                    buffers = 2\ncompute = \"1850us\"\non_miss = \"dummy_buffer\"\n";
-    std::fs::write(directory.path().join("heavy.toml"), profile).unwrap();
     let words = ["device", "mix", "heavy,heavy", "--profiles", "heavy.toml", "-q", "--context", "thread:90"];
     let words: Vec<&str> = words.into_iter().chain(["-D", "6s", "-a", "1", "-o", "a.punctual"]).collect();
-    let (longest, cost) = longest_starvation(directory.path(), 1, 6, &words);
-    assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
-    assert!(longest < MAX_STARVATION, "{longest:?}");
+    leaves_others_their_part(MAX_STARVATION, |directory| {
+        std::fs::write(directory.join("heavy.toml"), profile).unwrap();
+        let (longest, cost) = longest_starvation(directory, 1, 6, &words);
+        assert_eq!(code(&cost.output), 0, "{}", stderr(&cost.output));
+        longest
+    });
 }
 
 /// The ones above keep their grids, so that none of them has to notice anything; the ones below get what is left, in
@@ -122,17 +146,19 @@ fn devices_that_take_all_of_a_cpu_only_together_leave_others_their_part() {
 #[test]
 fn runs_of_many_priorities_at_once_leave_others_their_part() {
     requires!("many runs", "BPF", "BTF", "kernel's thread ids", "real-time priority");
-    let directory = tempfile::tempdir().unwrap();
-    let mut beside = Vec::new();
-    for priority in ["99", "9", "8", "7", "6", "5"] {
-        let output = format!("{priority}.punctual");
-        let words = ["record", "-q", "-D", "9s", "--no-bpf", "-i", "10us", "-a", "1", "-p", priority, "-o", &output];
-        beside.push(support::start(directory.path(), &words));
-    }
-    let words = ["record", "-q", "-D", "5s", "--no-bpf", "-i", "10us", "-a", "1", "-p", "4", "-o", "a.punctual"];
-    let (longest, cost) = longest_starvation(directory.path(), 1, 5, &words);
-    let ended: Vec<_> = beside.iter_mut().map(|child| child.wait().unwrap().code()).collect();
-    assert!(ended.iter().all(|code| *code == Some(0)), "{ended:?}");
-    ends_in_time(&cost, 5);
-    assert!(longest < MAX_STARVATION, "{longest:?}");
+    leaves_others_their_part(MAX_STARVATION, |directory| {
+        let mut beside = Vec::new();
+        for priority in ["99", "9", "8", "7", "6", "5"] {
+            let output = format!("{priority}.punctual");
+            let words =
+                ["record", "-q", "-D", "9s", "--no-bpf", "-i", "10us", "-a", "1", "-p", priority, "-o", &output];
+            beside.push(support::start(directory, &words));
+        }
+        let words = ["record", "-q", "-D", "5s", "--no-bpf", "-i", "10us", "-a", "1", "-p", "4", "-o", "a.punctual"];
+        let (longest, cost) = longest_starvation(directory, 1, 5, &words);
+        let ended: Vec<_> = beside.iter_mut().map(|child| child.wait().unwrap().code()).collect();
+        assert!(ended.iter().all(|code| *code == Some(0)), "{ended:?}");
+        ends_in_time(&cost, 5);
+        longest
+    });
 }

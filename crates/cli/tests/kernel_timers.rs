@@ -165,30 +165,56 @@ fn a_kill_and_a_full_disk_leave_what_was_written_and_two_at_once_go_on() {
     assert!(stderr(&output).lines().count() <= 2, "{}", stderr(&output));
 }
 
+/// Runs real-time ways that have no time to sleep; returns the longest time for which a thread below them was kept from
+/// their CPU, ns. It comes before ordinary threads, so that the time that these take from one another does not count.
+fn longest_wait_below_real_time_ways(cpu: u32) -> u64 {
+    use punctual_kernel::clock::monotonic_ns;
+    use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = tempfile::tempdir().unwrap();
+    let ways = "nanosleep-absolute,timerfd,posix-thread";
+    let words = ["timers", "-q", "-D", "4s", "-i", "1us", "-p", "80", "--stall", "400ms", "--way", ways, "--json"];
+    let has_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let below = scope.spawn(|| {
+            pin_to(cpu).unwrap();
+            set_scheduling(Scheduling::Fifo(1)).unwrap();
+            let (mut last, mut longest) = (monotonic_ns(), 0);
+            while !has_ended.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+                let now = monotonic_ns();
+                longest = longest.max(now - last);
+                last = now;
+            }
+            longest
+        });
+        // The program inherits its CPU from the thread that starts it.
+        let program = scope.spawn(|| {
+            pin_to(cpu).unwrap();
+            run(directory.path(), &words)
+        });
+        let output = program.join();
+        has_ended.store(true, Ordering::Relaxed);
+        let (longest, output) = (below.join().unwrap(), output.unwrap());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        longest
+    })
+}
+
+/// A host keeps the thread from its CPU now and then; ways that do not rest do it each time.
 #[test]
 fn a_real_time_way_without_time_to_sleep_lets_others_run() {
     requires!("timers real-time", "real-time priority");
-    use punctual_kernel::clock::monotonic_ns;
-    use punctual_kernel::scheduling::{allowed_cpus, pin_to};
-    let directory = tempfile::tempdir().unwrap();
-    let cpu = allowed_cpus()[0];
-    // The program inherits its CPU from the thread that starts it.
-    let path = directory.path().to_owned();
-    let run_pinned = std::thread::spawn(move || {
-        pin_to(cpu).unwrap();
-        let ways = "nanosleep-absolute,timerfd,posix-thread";
-        run(&path, &["timers", "-q", "-D", "4s", "-i", "1us", "-p", "80", "--stall", "400ms", "--way", ways, "--json"])
-    });
-    let (mut last, mut longest) = (monotonic_ns(), 0);
-    pin_to(cpu).unwrap();
-    while !run_pinned.is_finished() {
-        let now = monotonic_ns();
-        longest = longest.max(now - last);
-        last = now;
+    let cpu = punctual_kernel::scheduling::allowed_cpus()[0];
+    let mut all = Vec::new();
+    for _ in support::attempts(3) {
+        let longest = longest_wait_below_real_time_ways(cpu);
+        all.push(longest);
+        if longest < 1_000_000_000 {
+            return;
+        }
     }
-    let output = run_pinned.join().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(longest < 1_000_000_000, "the CPU was held for {longest} ns");
+    panic!("the CPU was held for {all:?} ns");
 }
 
 #[test]
