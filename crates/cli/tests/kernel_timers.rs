@@ -3,10 +3,30 @@
 mod support;
 
 use punctual_recording::{EndReason, Recording};
+use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 use support::nobody::Nobody;
 use support::{code, json, run, start, stderr, stdout, wait_until};
+
+fn are_all_called(answer: &Value) -> bool {
+    answer["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0))
+}
+
+/// Measures with these options for longer and longer, until that is enough; returns the answer.
+fn until_enough(directory: &Path, options: &[&str], is_enough: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    for length in ["3s", "9s", "27s"] {
+        let _ = std::fs::remove_dir_all(directory.join("a.punctual"));
+        let output = run(directory, &[&["timers", "-q", "-D", length, "--json"], options].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        last = json(&output);
+        if is_enough(&last) {
+            return last;
+        }
+    }
+    panic!("not enough in 27 s: {last}");
+}
 
 #[test]
 fn every_way_is_measured_or_absent_with_a_reason() {
@@ -101,12 +121,16 @@ fn each_clock_is_waited_on_or_refused_in_one_line() {
         let words = ["timers", "-q", "-D", "2s", "--stall", "0", "--clock", clock, "--json"];
         let answer = json(&run(directory.path(), &words));
         assert_eq!(answer["clock"], clock);
-        for way in answer["ways"].as_array().unwrap() {
+        let ways = answer["ways"].as_array().unwrap();
+        let mut cut_short = 0;
+        for way in ways {
             let name = way["way"].as_str().unwrap();
-            match way["absent"].as_str() {
-                Some(reason) => assert!(reason.contains("clock"), "{name}: {reason}"),
+            match (way["absent"].as_str(), way["callbacks"].as_u64()) {
+                (Some(reason), _) => assert!(reason.contains("clock"), "{name}: {reason}"),
+                // Its eighth of a second was over, because others took theirs on a busy machine.
+                (None, Some(0 | 1)) => cut_short += 1,
                 // A time on another clock is not converted to one that is too early.
-                None => assert!(way["overshoot"]["min_ns"].as_i64().unwrap() >= 0, "{clock} {way}"),
+                (None, _) => assert!(way["overshoot"]["min_ns"].as_i64().unwrap() >= 0, "{clock} {way}"),
             }
             if ["nanosleep-absolute", "posix-thread", "busy"].contains(&name) {
                 assert!(way["absent"].is_null(), "{way}");
@@ -115,6 +139,7 @@ fn each_clock_is_waited_on_or_refused_in_one_line() {
                 assert!(way["absent"].is_string(), "{way}");
             }
         }
+        assert!(cut_short * 4 <= ways.len(), "{cut_short} ways had no time on {clock}");
     }
 }
 
@@ -122,16 +147,15 @@ fn each_clock_is_waited_on_or_refused_in_one_line() {
 fn effects_are_shown_with_one_setting_changed_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let ways = "nanosleep-absolute,timerfd";
-    let words = ["timers", "-q", "-D", "3s", "--effects", "--way", ways, "--json", "-o", "a.punctual"];
-    let output = run(directory.path(), &words);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = json(&output);
+    let effects = |answer: &Value| answer["effects"].as_array().cloned().unwrap_or_default();
+    // On a busy machine, each setting may need more time than its share to be called at all.
+    let answer = until_enough(directory.path(), &["--effects", "--way", ways, "-o", "a.punctual"], |answer| {
+        effects(answer).first().is_some_and(|effect| effect["median_gain_ns"]["nanosleep-absolute"].is_i64())
+    });
     let settings: Vec<&str> =
         answer["ways"].as_array().unwrap().iter().filter_map(|way| way["effect"].as_str()).collect();
     assert_eq!(settings, ["slack 1ns", "realtime", "boottime", "tai", "fifo", "realtime", "boottime", "fifo"]);
-    let effects = answer["effects"].as_array().unwrap();
-    assert!(effects[0]["median_gain_ns"]["nanosleep-absolute"].is_i64(), "{answer}");
-    assert!(effects[0]["median_gain_ns"]["timerfd"].is_null());
+    assert!(effects(&answer)[0]["median_gain_ns"]["timerfd"].is_null());
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();
     assert_eq!(recording.document().tasks.len(), 10);
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
@@ -147,7 +171,7 @@ fn a_kill_and_a_full_disk_leave_what_was_written_and_two_at_once_go_on() {
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
     let beside = beside.wait_with_output().unwrap();
     assert_eq!(code(&beside), 0, "{}", stderr(&beside));
-    assert!(json(&beside)["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0)));
+    assert!(are_all_called(&json(&beside)), "{}", stdout(&beside));
     support::signal(&child, libc::SIGKILL);
     child.wait_with_output().unwrap();
     assert!(Recording::open(directory.path().join("a.punctual")).unwrap().is_cut());
@@ -222,15 +246,20 @@ fn an_interrupt_keeps_what_was_measured() {
     let directory = tempfile::tempdir().unwrap();
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let name = format!("{signal}.punctual");
-        let child = start(directory.path(), &["timers", "-q", "-D", "60s", "--json", "-o", &name]);
-        assert!(wait_until(|| directory.path().join(&name).exists()));
-        std::thread::sleep(Duration::from_millis(700));
-        support::signal(&child, signal);
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
-        let answer = json(&output);
-        assert_eq!(answer["interrupted"], true);
-        assert!(answer["ways"][0]["callbacks"].as_u64().unwrap() > 0, "{answer}");
+        // On a busy machine, nothing may have been measured yet.
+        let is_measured = [700, 3_000, 9_000].into_iter().any(|after_ms| {
+            let _ = std::fs::remove_dir_all(directory.path().join(&name));
+            let child = start(directory.path(), &["timers", "-q", "-D", "60s", "--json", "-o", &name]);
+            assert!(wait_until(|| directory.path().join(&name).exists()));
+            std::thread::sleep(Duration::from_millis(after_ms));
+            support::signal(&child, signal);
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            let answer = json(&output);
+            assert_eq!(answer["interrupted"], true);
+            answer["ways"][0]["callbacks"].as_u64() > Some(0)
+        });
+        assert!(is_measured, "nothing in 9 s");
         let recording = Recording::open(directory.path().join(&name)).unwrap();
         assert_eq!(recording.document().ended.as_ref().unwrap().reason, EndReason::Interrupted);
         assert!(recording.document().counters.wakeups > 0);
@@ -241,10 +270,13 @@ fn an_interrupt_keeps_what_was_measured() {
 fn a_user_without_privilege_gets_every_way() {
     let Some(nobody) = Nobody::of("timers without privilege") else { return };
     let ways = "timerfd,posix-signal,setitimer,select,condvar,busy";
-    let output = nobody.run(&["timers", "-q", "-D", "1s", "-p", "50", "--way", ways, "--json"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = json(&output);
-    assert!(answer["ways"].as_array().unwrap().iter().all(|way| way["callbacks"].as_u64() > Some(0)), "{answer}");
+    // On a busy machine, a way may need more time than its share to be called at all.
+    let answer = ["1s", "6s", "30s"].into_iter().find_map(|length| {
+        let output = nobody.run(&["timers", "-q", "-D", length, "-p", "50", "--way", ways, "--json"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        Some(json(&output)).filter(|answer| are_all_called(answer))
+    });
+    let answer = answer.expect("every way is called within 5 s");
     assert_eq!(answer["scheduling"], "other");
     assert!(answer["notes"].to_string().contains("measured at normal priority"), "{answer}");
 }
