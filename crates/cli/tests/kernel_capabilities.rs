@@ -140,22 +140,36 @@ fn every_program_stays_within_its_verifier_budget() {
 fn a_recording_of_causes_ends_soon_after_it_is_asked_to_whatever_it_does() {
     requires!("ending a recording of causes", "flight recorder");
     let directory = tempfile::tempdir().unwrap();
+    // What a short run takes here from its beginning to its end: a machine that is held up needs more time for an end, too.
+    let began = Instant::now();
+    let whole = run(directory.path(), &["record", "-q", "--why", "1us", "-i", "200us", "-D", "100ms", "-o", "whole"]);
+    assert_eq!(code(&whole), 0, "{}", stderr(&whole));
+    // A second is usual.
+    let bound = Duration::from_secs(2).max(began.elapsed() * 2);
     let mut cases = 0;
     // While the programs load, while the kernel's symbols are read, and during the measurement.
     for after_ms in [20, 100, 250, 400, 700, 1_000, 1_500] {
-        let name = format!("a{after_ms}");
-        let words = ["record", "-q", "--why", "1us", "-i", "200us", "-D", "60s", "-o", &name];
-        let mut child = start(directory.path(), &words);
-        std::thread::sleep(Duration::from_millis(after_ms));
-        let asked = Instant::now();
-        signal(&child, libc::SIGTERM);
-        let status = child.wait().unwrap();
-        let took = asked.elapsed();
-        // A second is usual.
-        assert!(took < Duration::from_secs(2), "{took:?} after a signal at {after_ms} ms");
-        // Before the program handles it, the signal ends the program itself.
-        assert!(status.code().is_none_or(|code| code <= 1), "{status:?}");
+        // A host may come between once; what a program waits for, it waits for each time.
+        let mut all = Vec::new();
+        let is_soon = (0..3).any(|attempt| {
+            all.push(time_to_end(directory.path(), &format!("a{after_ms}-{attempt}"), after_ms));
+            all.last().is_some_and(|took| *took < bound)
+        });
+        assert!(is_soon, "{all:?} after a signal at {after_ms} ms, where a whole run allows {bound:?}");
         cases += 1;
     }
     assert_eq!(cases, 7);
+}
+
+/// How soon a recording of causes ends after a signal that comes this long after its beginning.
+fn time_to_end(directory: &Path, name: &str, after_ms: u64) -> Duration {
+    let mut child = start(directory, &["record", "-q", "--why", "1us", "-i", "200us", "-D", "60s", "-o", name]);
+    std::thread::sleep(Duration::from_millis(after_ms));
+    let asked = Instant::now();
+    signal(&child, libc::SIGTERM);
+    let status = child.wait().unwrap();
+    let took = asked.elapsed();
+    // Before the program handles it, the signal ends the program itself.
+    assert!(status.code().is_none_or(|code| code <= 1), "{status:?}");
+    took
 }

@@ -5,7 +5,7 @@ mod support;
 use punctual_recording::{LoadScore, Recording};
 use serde_json::Value;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{code, is_alive, json, run, start, stderr, stdout, wait_until};
 
 /// Writes a load file with one command.
@@ -102,15 +102,19 @@ fn a_paced_command_is_counted_and_nothing_is_left_of_it() {
             "run = \"cat made other > /dev/null && echo >> {here}/count && pwd > {here}/scratch && (setsid sleep 1000 & echo $! >> {here}/pids)\"\npace = \"100ms\"\n[files]\nother = \"text\"",
         ),
     );
+    let began = Instant::now();
     let output = run(directory.path(), &["load", "run", "mine.toml", "-D", "2s", "--json"]);
+    let took = began.elapsed();
     let answer = json(&output);
     assert_eq!(code(&output), 0, "{answer}");
     let (count, elapsed_ns) = only_score(&answer);
     let all = std::fs::read_to_string(directory.path().join("count")).unwrap().lines().count() as f64;
     assert!(count > 0.0 && count <= all, "{count} of {all}");
-    // No faster than the pace, and every iteration that took place, except those of the warm-up and one under way.
+    // No faster than the pace, and every iteration that took place, except those before and after, and one under way at
+    // either end. A busy machine warms up and ends for longer.
     assert!(count <= elapsed_ns as f64 / 1e8 + 1.0, "{answer}");
-    assert!(all - count <= 6.0, "{count} of {all}");
+    let around = took.saturating_sub(Duration::from_nanos(elapsed_ns)).as_secs_f64() / 0.1;
+    assert!(all - count <= around + 2.0, "{count} of {all}, {around:.1} of them around: {answer}");
     assert_eq!(answer["scores"][0]["pace_ns"], 100_000_000);
     let noted = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     assert!(!Path::new(noted("scratch").trim()).exists(), "the directory outlived the load");
@@ -147,11 +151,15 @@ fn what_is_written_in_the_output_is_the_score() {
         "",
         "run = \"n=0; while sleep 0.1; do n=$((n+3)); echo frame=$n; done\"\nrepeat = false\nscore = { unit = \"frames\", match = '^frame=(?<count>\\d+)' }",
     );
+    let began = Instant::now();
     let answer = json(&run(directory.path(), &["load", "run", "mine.toml", "-D", "2s", "--json"]));
+    let took = began.elapsed();
     let score = &answer["scores"][0];
     assert_eq!(score["unit"], "frames", "{answer}");
     let count = score["count_thousandths"].as_u64().unwrap();
-    assert!(count > 0 && count.is_multiple_of(3_000) && count <= 60_000, "{answer}");
+    // At most three frames in each tenth of a second that the program ran, for however long a busy machine let it run.
+    let most = took.as_secs_f64() / 0.1 * 3_000.0;
+    assert!(count > 0 && count.is_multiple_of(3_000) && count as f64 <= most, "{answer}");
     assert!(score["elapsed_ns"].as_u64().unwrap() <= answer["elapsed_ns"].as_u64().unwrap(), "{answer}");
 }
 
