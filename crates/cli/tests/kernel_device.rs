@@ -51,11 +51,24 @@ fn each_context_disturbs_its_own_stage_of_the_bystander() {
     let directory = tempfile::tempdir().unwrap();
     // Not a multiple of the bystander's period: otherwise, for the length of a run, all interrupts would meet it at the
     // same point of its way, and luck would decide which stage that is.
-    let one = |context: &str| {
-        device(directory.path(), &context.replace(':', "-"), &["run", "modem 7.3ms", "--context", context, "-D", "2s"])
-            .remove(0)
+    let one = |context: &str, attempt: usize| {
+        let name = format!("{}-{attempt}", context.replace(':', "-"));
+        device(directory.path(), &name, &["run", "modem 7.3ms", "--context", context, "-D", "2s"]).remove(0)
     };
-    let (irq, softirq, thread) = (one("irq"), one("softirq"), one("thread:80"));
+    // A host may hold the bystander in any stage, and a few long times decide a mean.
+    let mut tried = Vec::new();
+    let found = support::attempts(support::MAX_ATTEMPTS).find_map(|attempt| {
+        let contexts = ["irq", "softirq", "thread:80"].map(|context| one(context, attempt));
+        let means = contexts.each_ref().map(|context| (mean(context, "irq"), mean(context, "thread")));
+        tried.push(means);
+        let [irq, softirq, thread] = means;
+        // A thread below the bystander delays neither stage.
+        let is_in_order = irq.0 > irq.1 && softirq.1 > softirq.0 && thread.0 < irq.0 && thread.1 < softirq.1;
+        is_in_order.then_some((attempt, contexts))
+    });
+    let Some((attempt, [irq, softirq, _])) = found else {
+        panic!("the means of irq and thread, ns, with a device in irq, softirq and a thread: {tried:?}");
+    };
     for (context, level) in [(&irq, "interrupt"), (&softirq, "softirq")] {
         // By the kernel's own count, where it can be read.
         assert!(
@@ -67,21 +80,17 @@ fn each_context_disturbs_its_own_stage_of_the_bystander() {
         assert_eq!(context["pc99"]["keeps"], false);
         assert!(context["bystander_intervals"]["count"].as_u64() > Some(500));
     }
-    assert!(mean(&irq, "irq") > mean(&irq, "thread"), "{irq}");
-    assert!(mean(&softirq, "thread") > mean(&softirq, "irq"), "{softirq}");
-    // A thread below the bystander does neither.
-    assert!(mean(&thread, "irq") < mean(&irq, "irq"));
-    assert!(mean(&thread, "thread") < mean(&softirq, "thread"));
-    let document = read_activation_document(&directory.path().join("irq")).unwrap().unwrap();
+    let name = format!("irq-{attempt}");
+    let document = read_activation_document(&directory.path().join(&name)).unwrap().unwrap();
     let mut rows = 0;
-    for_each_activation(&directory.path().join("irq"), |row| {
+    for_each_activation(&directory.path().join(&name), |row| {
         assert!(row.arrival_ns <= row.start_ns && row.start_ns < row.end_ns);
         assert!(row.interrupt_ns.is_some() && row.executed_ns <= row.end_ns - row.start_ns);
         rows += 1;
     })
     .unwrap();
     assert_eq!(rows, document.devices[0].processed);
-    let again = json(&run(directory.path(), &["report", "irq", "--json"]));
+    let again = json(&run(directory.path(), &["report", &name, "--json"]));
     assert_eq!(again["contexts"], serde_json::json!([irq]));
 }
 
@@ -112,15 +121,22 @@ fn a_low_priority_beside_a_spinning_thread_overflows_and_a_high_one_does_not() {
 fn a_reservation_below_the_share_fails_and_a_sufficient_one_keeps_up_beside_a_spinning_thread() {
     requires!("device reservations", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let one = |context: &str| {
+    let one = |context: &str, attempt: usize| {
         let words = ["run", "v90", "--context", context, "--competitor", "spin:normal", "-D", "2s"];
-        device(directory.path(), &context.replace([':', '/'], "-"), &words).remove(0)
+        let name = format!("{}-{attempt}", context.replace([':', '/'], "-"));
+        device(directory.path(), &name, &words).remove(0)
     };
-    let (small, large) = (one("reservation:1ms/20ms"), one("reservation:5ms/10ms"));
+    let small = one("reservation:1ms/20ms", 0);
     assert_eq!(small["keeps_up"], false, "{small}");
     assert!(small["overruns"].as_u64() > Some(0), "{small}");
-    assert_eq!(large["overruns"], 0, "{large}");
-    assert!(large["underruns"].as_u64() < small["underruns"].as_u64());
+    // A host that holds the machine for longer than the ring lasts makes every device overrun.
+    let mut tried = Vec::new();
+    let keeps_up = support::attempts(support::MAX_ATTEMPTS).any(|attempt| {
+        let large = one("reservation:5ms/10ms", attempt);
+        tried.push([&large["overruns"], &large["underruns"]].map(ToString::to_string));
+        large["overruns"] == 0 && large["underruns"].as_u64() < small["underruns"].as_u64()
+    });
+    assert!(keeps_up, "overruns and underruns: {tried:?}, with less: {small}");
     // Hard enforcement: the thread does not get what it did not reserve, even if there is CPU time to spare.
     assert!(small["share"].as_f64() < Some(0.07), "{small}");
 }
@@ -332,8 +348,10 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
             let device = done.activations.devices.into_iter().next().unwrap();
             // What waited for the next callback was worked off in it.
             let is_worked_off = device.processed + 3 >= device.arrived;
-            seen.push((device.processed, device.arrived));
-            if is_worked_off {
+            // A host that takes the CPU leaves fewer interrupts.
+            let are_enough = device.callbacks_refused.is_some_and(|refused| refused >= 20);
+            seen.push((device.processed, device.arrived, device.callbacks_refused));
+            if is_worked_off && are_enough {
                 break (device, path);
             }
             assert!(seen.len() < support::MAX_ATTEMPTS, "{context}: {seen:?}");
@@ -342,7 +360,6 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
         let interrupts = device.interrupts.unwrap();
         let refused = device.callbacks_refused.expect("its callbacks are counted");
         assert_eq!(refused, interrupts / 7, "{context}");
-        assert!(refused >= 20, "{context}: {refused} of {interrupts}");
         let mut marked = 0;
         for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
         assert!(marked + 1 >= refused, "{context}: {marked} of {refused}");
@@ -363,12 +380,17 @@ fn a_few_refused_callbacks_are_counted_and_what_was_measured_is_kept() {
 fn a_program_that_was_stopped_says_so_and_accuses_no_machine_alone() {
     requires!("device stopped", "real-time priority");
     let directory = tempfile::tempdir().unwrap();
-    let words = ["device", "run", "audio64", "-c", "thread:80", "-q", "-D", "3s", "-o", "a.punctual"];
+    let words = ["device", "run", "audio64", "-c", "thread:80", "-q", "-D", "60s", "-o", "a.punctual"];
     let child = start(directory.path(), &words);
-    assert!(wait_until(|| directory.path().join("a.punctual/activations/000001.parquet").exists()));
+    let activations = directory.path().join("a.punctual/activations");
+    assert!(wait_until(|| activations.join("000001.parquet").exists()), "nothing is written");
     support::signal(&child, libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(100));
+    let newest = newest_segment(&activations);
     support::signal(&child, libc::SIGCONT);
+    // The first may hold only what there was before.
+    assert!(wait_until(|| newest_segment(&activations) >= newest + 2), "nothing more is written");
+    support::signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     let said = stdout(&output);
     assert!(
@@ -402,15 +424,21 @@ fn what_waits_while_punctual_rests_is_no_underrun() {
 fn both_blocks_that_a_refused_callback_loses_are_held_against_nobody() {
     requires!("device in a softirq", "real-time priority", "BPF", "BTF");
     let directory = tempfile::tempdir().unwrap();
-    // The device has two buffers; the next block is marked.
-    let (measured, path) = refusing(directory.path(), "audio 192@48kHz", ("softirq", Wake::Timer), 8, SOME_REFUSED_NS);
-    let device = measured.unwrap().activations.devices.into_iter().next().unwrap();
-    let (mut marked, refused) = (0, device.callbacks_refused.unwrap());
-    for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
-    assert!(refused >= 20 && device.lost >= 2 * refused - 2, "{} lost, {refused} refused", device.lost);
-    assert!(marked + 1 >= refused, "{marked} of {refused}");
-    let own = device.underruns.saturating_sub(device.underruns_outside);
-    assert!(own < refused, "{own} underruns are the device's, {refused} callbacks were refused");
+    // A host that takes the CPU leaves fewer interrupts, and underruns that are nobody's; it does not do so each time.
+    let mut seen = Vec::new();
+    let is_excused = support::attempts(support::MAX_ATTEMPTS).any(|_| {
+        // The device has two buffers; the next block is marked.
+        let place = ("softirq", Wake::Timer);
+        let (measured, path) = refusing(directory.path(), "audio 192@48kHz", place, 8, SOME_REFUSED_NS);
+        let device = measured.unwrap().activations.devices.into_iter().next().unwrap();
+        let (mut marked, refused) = (0, device.callbacks_refused.unwrap());
+        for_each_activation(&path, |row| marked += u64::from(row.unobserved)).unwrap();
+        std::fs::remove_dir_all(path).unwrap();
+        let own = device.underruns.saturating_sub(device.underruns_outside);
+        seen.push(format!("{refused} refused, {} lost, {marked} marked, {own} underruns", device.lost));
+        refused >= 20 && device.lost >= 2 * refused - 2 && marked + 1 >= refused && own < refused
+    });
+    assert!(is_excused, "{seen:?}");
 }
 
 #[test]
