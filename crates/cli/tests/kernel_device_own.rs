@@ -93,22 +93,32 @@ fn an_encoder_ends_where_it_is_wanted_and_as_this_processor_has_it() {
     // All at once, each with its own work.
     let devices: Vec<String> = contexts.iter().map(|context| format!("encoder+{context}")).collect();
     let words: Vec<&str> = devices.iter().map(String::as_str).collect();
-    let words = [&["device", "mix"], &words[..], &["--work", &encoder(), "-D", "4s", "-q", "--json", "-o", "all"]];
-    let output = run(directory.path(), &words.concat());
-    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
-    let mut blocks = vec![Vec::new(); contexts.len()];
-    for_each_activation(&directory.path().join("all"), |row| {
-        if !row.cut {
-            blocks[row.device as usize].push(row.block);
-        }
-    })
-    .unwrap();
+    // A thread of normal scheduling may get less of a busy machine; a host may take it from all of them.
+    let (source, enough) = (encoder(), 2_000);
+    let mut tried = Vec::new();
+    let found = support::attempts(support::MAX_ATTEMPTS).find_map(|attempt| {
+        let name = format!("all-{attempt}");
+        let more = ["--work", &source, "-D", "4s", "-q", "--json", "-o", &name];
+        let output = run(directory.path(), &[&["device", "mix"], &words[..], &more].concat());
+        assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+        let mut blocks = vec![Vec::new(); contexts.len()];
+        for_each_activation(&directory.path().join(&name), |row| {
+            if !row.cut {
+                blocks[row.device as usize].push(row.block);
+            }
+        })
+        .unwrap();
+        tried.push(blocks.iter().map(Vec::len).collect::<Vec<_>>());
+        let is_enough = |(context, blocks): (&&str, &Vec<u64>)| {
+            blocks.len() > enough || *context == "thread:other" && !blocks.is_empty()
+        };
+        contexts.iter().zip(&blocks).all(is_enough).then_some((output, blocks))
+    });
+    let (output, blocks) = found.unwrap_or_else(|| panic!("blocks of {contexts:?}: {tried:?}"));
     for (index, context) in contexts.iter().enumerate() {
         let (one, blocks) = (&json(&output)["contexts"][index], &blocks[index]);
         let own = &one["own"];
-        // A thread of normal scheduling may get less of a busy machine.
-        let is_there = blocks.len() > 2_000;
-        assert!(is_there || (*context == "thread:other" && !blocks.is_empty()), "{one}");
+        let is_there = blocks.len() > enough;
         assert_eq!(own["done"].as_u64(), Some(blocks.len() as u64), "{one}");
         assert_eq!((own["failed"].as_u64(), own["name"].as_str()), (Some(0), Some("encoder.c")), "{one}");
         assert!(own["over"].as_u64() <= own["done"].as_u64());
@@ -242,7 +252,7 @@ int work(struct punctual_block *block)
 	for (int i = 0; i < 60000; i++)
 		sum = (sum ^ sum << 5) * 31;
 	block->state[0] += sum;
-	return block->number & 1;
+	return block->state[1]++ & 1;
 }
 ";
 
@@ -254,22 +264,31 @@ fn what_takes_too_long_is_counted_and_rests() {
     }
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("expensive.c"), EXPENSIVE).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let known_of = |one: &Value| {
+        let known = ["processed", "refused", "dropped", "lost"].map(|what| number(&one["blocks"][what]));
+        known.iter().sum::<u64>()
+    };
     for context in ["irq", "thread:80"] {
-        let words = ["encoder compute=20us", "--work", "expensive.c", "--context", context, "-D", "1s"];
-        let one = device(directory.path(), &context.replace(':', ""), &words);
+        // Where a host takes the CPU at the end, many blocks are still waiting.
+        let mut waiting = Vec::new();
+        let one = support::attempts(support::MAX_ATTEMPTS).find_map(|attempt| {
+            let words = ["encoder compute=20us", "--work", "expensive.c", "--context", context, "-D", "1s"];
+            let one = device(directory.path(), &format!("{}-{attempt}", context.replace(':', "")), &words);
+            let arrived = number(&one["blocks"]["arrived"]);
+            waiting.push((known_of(&one), arrived));
+            (arrived <= known_of(&one) + 2 + arrived / 20).then_some(one)
+        });
+        let one = one.unwrap_or_else(|| panic!("{context}: known, and arrived: {waiting:?}"));
         let (own, blocks) = (&one["own"], &one["blocks"]);
-        let number = |value: &Value| value.as_u64().unwrap();
         assert!(number(&own["done"]) > 10 && number(&own["over"]) == number(&own["done"]), "{one}");
-        // Every second block reports a failure; which blocks are worked on depends on the budget.
+        // Every second block that is worked on reports a failure, whichever those are: that depends on the budget.
         assert!(number(&own["failed"]) > 0 && number(&own["failed"]) < number(&own["done"]), "{one}");
         assert!(number(&blocks["refused"]) > number(&own["done"]), "{one}");
-        // No block is counted twice: each one that came was worked on, or was not. The last ones may still have been
-        // waiting.
-        let known = ["processed", "refused", "dropped", "lost"].map(|what| number(&blocks[what]));
-        let (arrived, known) = (number(&blocks["arrived"]), known.iter().sum::<u64>());
+        // No block is counted twice: each one that came was worked on, or was not.
+        let (arrived, known) = (number(&blocks["arrived"]), known_of(&one));
         assert_eq!(blocks["processed"], own["done"], "{one}");
         assert!(known <= arrived && number(&one["underruns"]) <= arrived, "{known} of {one}");
-        assert!(arrived - known <= 2 + arrived / 20, "{known} of {one}");
         assert!(number(&own["longest_ns"]) > number(&own["block_ns"]) / 2, "{one}");
         if context == "irq" {
             // 2 % of each window are allowed, and the block that went over.
