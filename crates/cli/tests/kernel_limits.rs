@@ -97,7 +97,8 @@ fn fills_its_inodes(disk: &Path, inodes: u32) -> Option<bool> {
     if !small(disk, &format!("size=4m,nr_inodes={inodes}")) {
         return None;
     }
-    let output = run(disk, &["record", "-q", "-D", "9s", "-o", "a.punctual"]);
+    // It ends where there are no more inodes, which takes as long as a busy machine leaves it no time to write.
+    let output = run(disk, &["record", "-q", "-D", "90s", "-o", "a.punctual"]);
     let opened = disk.join("a.punctual/recording.json").exists().then(|| Recording::open(disk.join("a.punctual")));
     let page = run(disk, &["sim", "timeline", "nt-timers-table3", "--html", "page.html"]);
     let left = std::fs::read_dir(disk).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
