@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use support::nobody::Nobody;
 use support::reserving::{Periodic, SHORT, assert_adds_up, start_until_tried};
-use support::{MAX_ATTEMPTS, code, json, run, start, stderr, stdout, wait_until};
+use support::{code, json, run, start, stderr, stdout, wait_until};
 
 /// A device is run with a reservation like any other setting, and a fast computer needs none: no verdict is asserted.
 #[test]
@@ -160,6 +160,9 @@ fn assert_consistent(answer: &Value) -> usize {
     count
 }
 
+/// In so many studies, one is left alone.
+const MAX_STUDIES: usize = 10;
+
 #[test]
 fn a_reservation_is_found_proven_kept_and_undone() {
     requires!("a_reservation_is_found_proven_kept_and_undone", "followed threads", "deadline reservation");
@@ -167,7 +170,8 @@ fn a_reservation_is_found_proven_kept_and_undone() {
     let thread = Periodic::start("every-20ms");
     let before = thread.scheduling();
     let mut met = 0;
-    for attempt in 0..MAX_ATTEMPTS {
+    // A host that takes the CPU within 600 ms keeps one from being proven.
+    for attempt in support::attempts(MAX_STUDIES) {
         let answer = reserve(directory.path(), "^every-20ms$", &format!("r{attempt}"), &["--apply"]);
         // Beside others it may wake too seldom, or too irregularly, for anybody to tell.
         if answer["error"].as_str().is_some_and(|error| error.contains("has no periodic thread named ^every-20ms$")) {
@@ -198,7 +202,7 @@ fn a_reservation_is_found_proven_kept_and_undone() {
         }
         return;
     }
-    panic!("proven in none of {MAX_ATTEMPTS} studies");
+    panic!("proven in none of {MAX_STUDIES} studies, {met} trials");
 }
 
 #[test]
