@@ -82,12 +82,12 @@ impl Camera {
 
     /// Takes pictures until the display is gone.
     fn film(&self) -> Vec<Picture> {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(60);
         let connection = loop {
             if let Some(connection) = self.connect() {
                 break connection;
             }
-            assert!(Instant::now() < until, "no display within 20 s");
+            assert!(Instant::now() < until, "no display within 60 s");
             std::thread::sleep(Duration::from_millis(20));
         };
         let root = connection.setup().roots[0].root;

@@ -143,9 +143,9 @@ pub(crate) fn load_is_installed(name: &str) -> bool {
     line.unwrap_or_else(|| panic!("no load `{name}`"))["installed"] == true
 }
 
-/// Waits until something holds; false after a long time.
+/// Waits until something holds; false after a long time: beside builds a recording of causes takes 20 s to get ready.
 pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
         if holds() {
             return true;

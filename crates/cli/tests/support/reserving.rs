@@ -73,13 +73,10 @@ pub(crate) fn start_until_tried(directory: &Path, more: &[&str], signal: i32, ha
         let words: Vec<&str> = words.iter().chain(more).chain(&SHORT).copied().collect();
         let mut child = start(directory, &words);
         let (mut is_tried, mut has_ended) = (false, false);
-        // Of several threads the others are searched for first.
-        let _ = (0..3).any(|_| {
-            wait_until(|| {
-                is_tried = has_given();
-                has_ended = child.try_wait().unwrap().is_some();
-                is_tried || has_ended
-            })
+        let _ = wait_until(|| {
+            is_tried = has_given();
+            has_ended = child.try_wait().unwrap().is_some();
+            is_tried || has_ended
         });
         if is_tried {
             return child;
