@@ -95,7 +95,8 @@ fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
     }
     let directory = tempfile::tempdir().unwrap();
     // Three come one after another; for the last one, which needs a slot in every four, the others have to move. One
-    // more finds no room. The first one leaves when all others are gone.
+    // more finds no room, for as long as those are there: how long it takes to begin, beside them and a process that spins,
+    // depends on the program's bytes. The first one leaves when all others are gone.
     let spin = "sh -c 'while :; do :; done'";
     let also = |name: &str, reservation: &str, time: &str| {
         format!("punctual rialto run {reservation} --hard -D {time} --json -- {spin} >/out/{name}.json &")
@@ -105,8 +106,8 @@ fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
          wait\nEND\n\
          punctual rialto run 2/16 --hard -D 20s --json -- sh -c '(bash /tmp/several; kill $$) & while :; do :; done' \\
          >/out/first.json || true",
-        also("second", "2/8", "900ms"),
-        also("third", "1/4", "400ms")
+        also("second", "2/8", "1700ms"),
+        also("third", "1/4", "1200ms")
     );
     let constraints = [
         "rialto",
