@@ -71,6 +71,14 @@ impl Typist {
         [settings.c_iflag, settings.c_oflag, settings.c_cflag, settings.c_lflag]
     }
 
+    /// Whether the learner has taken all that was typed.
+    fn is_taken(&self) -> bool {
+        let mut waiting: libc::c_int = 0;
+        // SAFETY: the call fills the number, which lives through it.
+        assert_eq!(unsafe { libc::ioctl(self.far.as_raw_fd(), libc::FIONREAD, &raw mut waiting) }, 0);
+        waiting == 0
+    }
+
     fn end_of(&mut self, child: &mut Child) -> i32 {
         let mut ended = None;
         let is_over = wait_until(|| {
@@ -199,6 +207,7 @@ fn ended_by(signal: i32) -> (PathBuf, tempfile::TempDir) {
     let mut child = typist.start(directory.path(), &words);
     typist.wait_for("ready");
     typist.type_keys(&[b"a", b"b"]);
+    assert!(wait_until(|| typist.is_taken()), "nobody reads what is typed");
     std::thread::sleep(Duration::from_millis(100));
     assert_ne!(typist.modes(), before, "bytes pass as they are meanwhile");
     support::signal(&child, signal);
