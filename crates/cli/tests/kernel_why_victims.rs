@@ -132,7 +132,8 @@ fn victims_are_blamed(drill: &str, blame: &str, happened: impl Fn(&Episode, u64,
     for _ in 0..support::MAX_ATTEMPTS {
         let Some(truth) = follow_victims(drill) else { return };
         tally.add(&truth, blame, &happened);
-        if tally.judged >= MIN_JUDGED {
+        // If there are few, two or three say nothing.
+        if tally.judged >= MIN_JUDGED && tally.named * 10 >= tally.judged * 9 {
             break;
         }
     }
