@@ -10,18 +10,14 @@ fn file(directory: &std::path::Path) {
     std::fs::write(directory.join("a.gz"), bytes).unwrap();
 }
 
-#[test]
-fn a_file_arrives_exact_in_each_context_of_a_thread() {
-    let directory = tempfile::tempdir().unwrap();
-    file(directory.path());
-    let all = [("thread:24", 1), ("reservation:4ms/8ms", 1), ("thread:other", 0)];
-    // Each takes as long as a call.
-    let some = if support::tests_all() { &all[..] } else { &all[..2] };
+/// Calls in each of these contexts, beside so many competitors; returns in how many the file arrived, and how many this
+/// machine does not allow.
+fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)]) -> (usize, usize) {
     let (mut skipped, mut met) = (0, 0);
-    for &(context, competitors) in some {
+    for &(context, competitors) in contexts {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
         words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
-        let output = run(directory.path(), &words);
+        let output = run(directory, &words);
         if stderr(&output).contains("not permitted") || stderr(&output).contains("may not") {
             let name = "a_file_arrives_exact_in_each_context_of_a_thread";
             punctual_testing::skip(name, format!("{context}: {}", stderr(&output)));
@@ -54,8 +50,23 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
         assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
         met += 1;
     }
-    eprintln!("a file arrived in {met} of {} contexts, {skipped} not allowed here", some.len());
-    assert!(met > 0 || skipped == some.len(), "none of {} calls came about", some.len() - skipped);
+    (met, skipped)
+}
+
+#[test]
+fn a_file_arrives_exact_in_each_context_of_a_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    let all = [("thread:24", 1), ("reservation:4ms/8ms", 1), ("thread:other", 0)];
+    // Each takes as long as a call.
+    let some = if support::tests_all() { &all[..] } else { &all[..2] };
+    // Where a busy machine let none come about, they are made again.
+    let met = support::attempts(3).find_map(|_| {
+        let (met, skipped) = calls_in(directory.path(), some);
+        eprintln!("a file arrived in {met} of {} contexts, {skipped} not allowed here", some.len());
+        (met > 0 || skipped == some.len()).then_some(met)
+    });
+    assert!(met.is_some(), "none of the calls in {some:?} came about, three times");
 }
 
 /// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine
