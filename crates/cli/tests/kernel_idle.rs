@@ -240,10 +240,16 @@ fn a_real_time_loop_that_nobody_looks_after_lets_others_run_and_ends() {
 fn a_calibrated_loop_says_how_steady_its_count_is() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
-    let words = ["idle", "-q", "-D", "1s", "-a", "0", "--calibrated=100us", "--json", "-o", "a.punctual"];
-    let output = run(directory.path(), &words);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = support::json(&output);
+    // On a busy machine, a loop of the lowest priority may not come to a single count in a second.
+    let found = ["1s", "5s", "25s"].into_iter().find_map(|length| {
+        let _ = std::fs::remove_dir_all(directory.path().join("a.punctual"));
+        let words = ["idle", "-q", "-D", length, "-a", "0", "--calibrated=100us", "--json", "-o", "a.punctual"];
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = support::json(&output);
+        (length == "25s" || answer["cpus"][0]["calibrated"]["count"].as_u64() > Some(0)).then_some(answer)
+    });
+    let answer = found.expect("the last one counts");
     let count = &answer["cpus"][0]["calibrated"];
     assert!(count["count"].as_u64() > Some(0) && count["calibrated_ns"].as_u64() > Some(0), "{answer}");
     let modes = count["modes"].as_array().unwrap();
