@@ -131,10 +131,19 @@ impl Forgery<'_> {
     /// Reads, in each way, what the file holds now.
     fn read(&mut self, what: &str, must_refuse: bool) {
         for (position, words) in self.table.commands.iter().enumerate() {
-            let mut command = punctual();
-            command.current_dir(&self.directory).args(words.iter().take_while(|word| !word.starts_with('-')));
-            command.arg("a.punctual").args(words.iter().skip_while(|word| !word.starts_with('-')));
-            let ran = measured(command, Fence::Data(FENCE_BYTES));
+            let read = || {
+                let mut command = punctual();
+                command.current_dir(&self.directory).args(words.iter().take_while(|word| !word.starts_with('-')));
+                command.arg("a.punctual").args(words.iter().skip_while(|word| !word.starts_with('-')));
+                measured(command, Fence::Data(FENCE_BYTES))
+            };
+            let mut ran = read();
+            // What a host takes and does not count passes for the program's time, once in a thousand programs.
+            for _ in 0..2 {
+                if ran.cpu_time >= self.max_cpu_time {
+                    ran = read();
+                }
+            }
             let (errors, code) = (stderr(&ran.output), ran.output.status.code());
             let about = format!("{}: {what}: {words:?}: {code:?}, {:?}, {errors}", self.table.file, ran.cpu_time);
             assert!(matches!(code, Some(0 | 1)) && !errors.contains("panicked"), "{about}");
