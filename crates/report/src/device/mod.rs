@@ -6,7 +6,7 @@ mod origins;
 mod own;
 mod page;
 mod pending;
-mod run;
+pub(crate) mod run;
 pub mod study;
 mod text;
 mod verdict;

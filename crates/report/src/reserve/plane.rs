@@ -269,7 +269,8 @@ mod tests {
 
     /// The heights of the lines of a class, in the picture's units.
     fn lines(picture: &str, class: &str) -> Vec<f64> {
-        let paths = picture.split(&format!("<path class=\"{class}\" d=\"M")).skip(1);
+        let begins = format!("<path class=\"{class}\" d=\"M");
+        let paths = picture.split(&begins).skip(1);
         paths.map(|path| path.split([' ', 'h']).nth(1).unwrap().parse().unwrap()).collect()
     }
 
