@@ -120,14 +120,15 @@ fn page_of(tried: &[Tried], document: &Document, interrupted: bool) -> String {
             run: run.map_err(|reason| *reason),
         }
     });
-    html(&StudyReport {
+    let study = StudyReport {
         profile: Catalogue::shipped().find("v90").expect("a profile that comes with the program"),
         asked: None,
         rows: rows.collect(),
         lowest_sufficient: None,
         least_intrusive: None,
         interrupted,
-    })
+    };
+    html(&study, &[])
 }
 
 /// The page of a study that is measured shows one shape, and which one depends on the machine.
