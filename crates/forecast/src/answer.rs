@@ -128,7 +128,7 @@ impl JudgedDevice {
     /// How many times it would have run dry on the worst CPU, as its forecast counts: once for each wait, however many
     /// wakeups that wait made late.
     pub fn ran_dry(&self) -> u64 {
-        self.answer.underruns.misses.ceil() as u64
+        self.answer.underruns.ran_dry()
     }
 }
 

@@ -116,6 +116,15 @@ pub struct Underruns {
     pub further_is_least: bool,
 }
 
+impl Underruns {
+    /// How many times the device would have run dry, as every answer says it: [`Underruns::misses`] to the nearest
+    /// whole number, and never 0 where there was a wait beyond the slack. The sum is no whole number where the device's
+    /// period is not the recording's: then a wait counts by its chance to hold up one of the device's activations.
+    pub fn ran_dry(&self) -> u64 {
+        if self.misses > 0.0 { self.misses.round().max(1.0) as u64 } else { 0 }
+    }
+}
+
 /// One stage of an input, ready to play devices over: each CPU with how its stalls spread.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {

@@ -331,6 +331,24 @@ fn what_no_machine_can_be_late_is_counted_without_an_overflow() {
     assert!(scale.period_ns.is_some() || scale.measure_further_s.is_some_and(|further| further >= 0.0), "{scale:?}");
 }
 
+/// Ten waits of 2.5 ms, recorded every 1 ms, beyond a slack of 1.2: each makes two wakeups late, and holds up one of the
+/// activations of a device of 3 ms with a probability of 2/3.
+#[test]
+fn one_number_says_how_often_a_device_ran_dry() {
+    let late: Vec<(u64, u64)> = (0..10).map(|index| (index * 1_000_000_000, 2_500_000)).collect();
+    let input = input(1_000_000, &late, 100_000, Some(0));
+    let ran_dry = |period_ns: u64, slack_ns: u64| {
+        let found = input.underruns(&device(period_ns, 2, period_ns - slack_ns), Stage::Total).unwrap();
+        (found.misses, found.ran_dry())
+    };
+    let (misses, times) = ran_dry(3_000_000, 1_200_000);
+    assert!((misses - 20.0 / 3.0).abs() < 1e-9 && times == 7, "{misses} {times}");
+    // Ten chances of one in thirty are less than half an underrun, and still not none.
+    let (misses, times) = ran_dry(30_000_000, 2_000_000);
+    assert!(misses < 0.5 && times == 1, "{misses} {times}");
+    assert_eq!(ran_dry(3_000_000, 2_500_000), (0.0, 0));
+}
+
 #[test]
 fn impossible_devices_are_refused() {
     let input = input(1_000_000, &[], 1_000, Some(0));

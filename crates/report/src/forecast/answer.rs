@@ -148,8 +148,11 @@ pub(crate) struct DeviceForecast<'a> {
     /// Stalls beyond the slack, on the worst CPU.
     over: u64,
     over_is_upper_count: bool,
-    /// How many times the device itself would have run dry there.
+    /// How many times the device itself would have run dry there: a wait between two of the device's activations counts
+    /// by its chance to hold one up.
     misses: f64,
+    /// The same as a whole number, as the text and the page say it.
+    ran_dry: u64,
     /// The worst CPU.
     cpu: Option<u32>,
     /// Whether no test distinguishes the CPUs: then the interval is that of an average CPU.
@@ -182,6 +185,11 @@ pub(crate) struct DeviceForecast<'a> {
     advice: Option<AdviceRow>,
 }
 
+/// A number without the digits that come from periods in whole ns: 64 frames of 48 kHz are no whole number of those.
+fn thousandths(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
+}
+
 /// A device's period and slack in what its users count in.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -196,8 +204,7 @@ struct InUnits {
 
 impl InUnits {
     fn of(device: &Profile) -> Option<InUnits> {
-        // A period in whole ns is no whole number of frames to the last digit.
-        let of = |nanoseconds: u64| device.in_units(nanoseconds).map(|units| (units * 1e3).round() / 1e3);
+        let of = |nanoseconds: u64| device.in_units(nanoseconds).map(thousandths);
         Some(InUnits {
             unit: device.unit?.name(),
             per_second: of(1_000_000_000)?,
@@ -219,7 +226,7 @@ struct CpuRow {
 
 impl CpuRow {
     fn new(found: &CpuUnderruns) -> CpuRow {
-        CpuRow { cpu: found.cpu, over: found.over, misses: found.misses, mttf_s: (&found.mttf_s).into() }
+        CpuRow { cpu: found.cpu, over: found.over, misses: thousandths(found.misses), mttf_s: (&found.mttf_s).into() }
     }
 }
 
@@ -266,7 +273,8 @@ impl<'a> DeviceForecast<'a> {
             sources: SourcesRow::new(device),
             over: found.over,
             over_is_upper_count: found.is_upper_count,
-            misses: found.misses,
+            misses: thousandths(found.misses),
+            ran_dry: found.ran_dry(),
             cpu: found.cpu,
             cpus_alike: found.alike,
             cpus: found.cpus.iter().map(CpuRow::new).collect(),

@@ -164,7 +164,7 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             Value::Count((!of_loops).then_some(u64::from(device.device.buffers))),
             Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
             Value::Count(Some(device.underruns.over)),
-            Value::Count(Some(device.underruns.misses.round() as u64)),
+            Value::Count(Some(device.underruns.ran_dry())),
             Value::text(format_seconds(device.device.want_s as f64)),
         ]
     });

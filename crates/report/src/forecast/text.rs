@@ -206,7 +206,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
             "cannot tell: so late is common here, and the recording keeps the longest only".to_owned()
         }
         (Outcome::Unknown, None) => {
-            format!("cannot tell: too near the want, with {:.0} counted", found.misses.ceil())
+            format!("cannot tell: too near the want, with {} counted", found.ran_dry())
         }
     }
 }
@@ -221,7 +221,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
         device.buffers.to_string(),
         slack,
         format!("{most}{}", found.over),
-        format!("{most}{:.0}", found.misses.ceil()),
+        format!("{most}{}", found.ran_dry()),
         interval_text(&found.mttf_s, found.outcome == Outcome::Fails),
         format_seconds(device.want_s as f64),
         match found.outcome {
