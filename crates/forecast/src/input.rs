@@ -329,9 +329,7 @@ pub(crate) fn cautions(document: &Document, damaged: &[punctual_recording::Error
             }
         });
     }
-    if let Some(steal) = counters.steal_ns.filter(|&steal| steal > 0) {
-        lines.push(format!("the host ran something else for {}: that is part of the lateness", format_ns(steal)));
-    }
+    lines.extend(counters.steal_of_lateness());
     let is_told = |trouble: &&String| provenance.load.failure.as_ref() == Some(*trouble);
     let trouble = provenance.load.trouble.iter().filter(|trouble| !is_told(trouble));
     lines.extend(trouble.map(|trouble| format!("the load: {trouble}")));

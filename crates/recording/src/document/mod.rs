@@ -9,5 +9,6 @@ pub(crate) mod kind_of;
 pub(crate) mod limit;
 pub(crate) mod merge;
 pub(crate) mod reader;
+mod steal;
 pub(crate) mod tables;
 pub(crate) mod writer;

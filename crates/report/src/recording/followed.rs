@@ -95,10 +95,10 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
 }
 
 fn losses(document: &Document, followed: &Followed) -> String {
-    let Counters { wakeups, unobserved, lost, steal_ns, cpu_ns, .. } = document.counters;
+    let Counters { wakeups, unobserved, lost, cpu_ns, .. } = document.counters;
     let mut line = format!("unobserved {}   lost {}", grouped(unobserved), grouped(lost));
-    if let Some(steal) = steal_ns {
-        let _ = write!(line, "   host steal {} to the tick", format_ns(steal));
+    if let Some(steal) = document.counters.steal_in_words() {
+        let _ = write!(line, "   {steal}");
     }
     if let (Some(used), Some(cost)) = (cpu_ns.checked_div(wakeups), followed.cost_ns.checked_div(wakeups)) {
         let used = format_ns(used);

@@ -112,18 +112,14 @@ fn load_line(document: &Document) -> Option<String> {
 }
 
 fn losses(document: &Document) -> String {
-    let Counters { wakeups, missed, unobserved, lost, armed_late, wakeup_steal_ns, steal_ns, cpu_ns, .. } =
-        document.counters;
+    let Counters { wakeups, missed, unobserved, lost, armed_late, cpu_ns, .. } = document.counters;
     let missed = missed.map_or_else(|| "-".to_owned(), grouped);
     let mut line = format!("missed {missed}   unobserved {}   lost {}", grouped(unobserved), grouped(lost));
     if let Some(late) = armed_late.filter(|late| *late > 0) {
         let _ = write!(line, "   armed late {}", grouped(late));
     }
-    if let Some(steal) = steal_ns {
-        let _ = write!(line, "   host steal {}", format_ns(steal));
-        if let Some(within) = wakeup_steal_ns {
-            let _ = write!(line, " to the tick, at most {} within wakeups", format_ns(within));
-        }
+    if let Some(steal) = document.counters.steal_in_words() {
+        let _ = write!(line, "   {steal}");
     }
     // Nothing costs nothing: it was not measured, as on a simulated machine.
     if let Some(cost) = cpu_ns.checked_div(wakeups).filter(|cost| *cost > 0) {
