@@ -11,7 +11,8 @@ pub const ZERO_EVENTS: f64 = 2.995_732_273_553_991;
 /// Limits that differ by more than this factor together say nothing.
 const MAX_SPAN: f64 = 1_000.0;
 
-/// Whether limits are so far apart that together they say nothing: then an answer gives only the one that decides.
+/// Whether limits of a ratio are so far apart that together they say nothing: then an answer gives only the one that
+/// decides.
 pub fn are_too_wide(low: f64, high: f64) -> bool {
     high > MAX_SPAN * low
 }

@@ -94,6 +94,15 @@ fn devices_are_named_with_their_load_where_there_are_several() {
 }
 
 #[test]
+fn that_a_failure_rests_on_one_stall_is_said() {
+    let question = Question { devices: vec![device(MS, 21, 0).with_want(86_400)], ..Question::default() };
+    let verdict = |late: &[(u64, u64)]| answer(&[input(MS, late, 30_000, Some(0))], &question).unwrap().verdict;
+    let one = (5_000 * MS, 25 * MS);
+    assert_eq!(verdict(&[one]), "test fails about every 30 s, judged by a single stall.");
+    assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "test fails about every 15 s.");
+}
+
+#[test]
 fn how_long_what_happens_still_shows_is_said_in_seconds() {
     // Five stalls a second for a minute, then none for a minute, both exponential: the state fades by e in 30 s.
     let (mut random, mut late, mut at, mut on) = (Random(2), Vec::new(), 0.0, true);

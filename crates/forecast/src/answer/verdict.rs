@@ -62,8 +62,19 @@ fn failure(name: &str, answer: &DeviceAnswer) -> String {
         true => {
             format!("A cycle of {name} takes longer than {} about every {every}.", format_ns(answer.device.period_ns))
         }
+        false if rests_on_one(answer) => format!("{name} fails about every {every}, judged by a single stall."),
         false => format!("{name} fails about every {every}."),
     }
+}
+
+/// Whether all that says how often it fails is one stall, on the CPU or CPUs that the rate is of.
+fn rests_on_one(answer: &DeviceAnswer) -> bool {
+    let found = &answer.underruns;
+    let stalls = match found.alike {
+        Some(true) => found.cpus.iter().map(|cpu| cpu.over).sum(),
+        _ => found.over,
+    };
+    stalls == 1
 }
 
 /// How to name devices: by what distinguishes the groups, and nothing else.

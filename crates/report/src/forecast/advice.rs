@@ -19,7 +19,7 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     let by_doubling = in_frames(&answer.device, answer.device.period_ns).is_some() && advice.period.is_some();
     let mut lines = Vec::new();
     if let Some(variant) = advice.buffers.as_ref().filter(|_| !by_doubling) {
-        let mttf = interval_text(&variant.underruns.mttf_s, false);
+        let mttf = interval_text(&variant.underruns.mttf_s);
         lines.push(match is_loop {
             true => format!("{}: {mttf}", longer_cycle(&variant.device)),
             false => format!(
@@ -31,7 +31,7 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     }
     // A loop has the two buffers that it needs and no others: its longer period is already in the sentence.
     if let Some(variant) = advice.period.as_ref().filter(|_| !is_loop || lines.is_empty()) {
-        let mttf = interval_text(&variant.underruns.mttf_s, false);
+        let mttf = interval_text(&variant.underruns.mttf_s);
         lines.push(match is_loop {
             true => format!("{}: {mttf}", cycle_of(&variant.device, variant.device.period_ns)),
             false => {

@@ -1,6 +1,7 @@
 //! The page of `punctual forecast --html`: how often buffers run dry, and what to expect at worst.
 
 use super::advice::{advised, asked};
+use super::interval::told;
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
@@ -51,14 +52,12 @@ fn name_of(group: &Group) -> String {
     format!("{}, {}", load_words(&group.load), group.measure)
 }
 
-/// An upper limit beyond this, s, would leave no room for the rest of a picture: a thousand years.
-const MAX_DRAWN_S: f64 = 3.2e10;
-
+/// The interval that the text has: what no recording could show would leave no room for the rest of a picture.
 fn interval(estimate: &Estimate) -> Interval {
+    let estimate = told(estimate);
     // Infinity has no place on an axis, and is no limit.
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite() && *value > 0.0);
-    let high = finite(estimate.high).filter(|high| *high < MAX_DRAWN_S);
-    Interval { low: finite(estimate.low), estimate: finite(estimate.value), high }
+    Interval { low: finite(estimate.low), estimate: finite(estimate.value), high: finite(estimate.high) }
 }
 
 fn buffering(answer: &Answer) -> Option<Section> {
@@ -248,6 +247,17 @@ mod tests {
         let said = said(&page);
         assert!(said.len() == 1 && said[0].starts_with("audio, to run dry at most once in 60 min: "), "{said:?}");
         assert!(said[0].contains(" buffers of 1.33 ms (64 frames)"), "{said:?}");
+    }
+
+    /// Limits four thousandfold apart, and one that no recording could show.
+    #[test]
+    fn a_page_draws_the_interval_that_the_text_has() {
+        let drawn = |high: f64| {
+            let interval = interval(&Estimate { low: Some(2e-3), value: Some(0.3), high: Some(high) });
+            (interval.low, interval.estimate, interval.high)
+        };
+        assert_eq!(drawn(8.0), (Some(2e-3), Some(0.3), Some(8.0)));
+        assert_eq!(drawn(1e9), (Some(2e-3), Some(0.3), None));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn curve_text(out: &mut String, curve: &Curve, use_s: f64) {
                 Estimate { low: Some(low), value: None, .. } if may_be_too_many(use_s / low) => {
                     "cannot be told".to_owned()
                 }
-                mttf => interval_text(&mttf, false),
+                mttf => interval_text(&mttf),
             },
             point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
         ]
@@ -196,7 +196,7 @@ pub fn device_verdict(answer: &DeviceAnswer) -> String {
     let found = &answer.underruns;
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => "holds".to_owned(),
-        (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s, true)),
+        (Outcome::Fails, _) => format!("fails every {}", interval_text(&found.mttf_s)),
         (Outcome::HoldsAsRecorded, _) => "holds while conditions stay as recorded".to_owned(),
         (Outcome::Unknown, Some(further)) => {
             let seen = if found.misses > 0.0 { "" } else { "nothing seen, " };
@@ -222,7 +222,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
         slack,
         format!("{most}{}", found.over),
         format!("{most}{}", found.ran_dry()),
-        interval_text(&found.mttf_s, found.outcome == Outcome::Fails),
+        interval_text(&found.mttf_s),
         format_seconds(device.want_s as f64),
         match found.outcome {
             // The interval is beside it already.

@@ -3,7 +3,7 @@
 
 use crate::layout::{counted, grouped};
 use punctual_device::{OnMiss, Profile, Unit};
-use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome, are_too_wide};
+use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome};
 use punctual_recording::format_ns;
 
 const DAY_S: f64 = 86_400.0;
@@ -86,9 +86,6 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     }
     let day = per_day(answer);
     let about = match (day.value, day.low, day.high) {
-        (Some(value), Some(low), Some(high)) if are_too_wide(low, high) => {
-            format!("about {} ({} or more)", often(value), often(low))
-        }
         (Some(value), Some(low), Some(high)) => format!("about {} ({} to {})", often(value), often(low), often(high)),
         (_, Some(low), _) => format!("at least {}", often(low)),
         _ => return None,
