@@ -11,6 +11,8 @@ use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
 
 mod verdict;
 
+pub use verdict::under_load;
+
 /// A curve of mean time between underruns against buffering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurveQuestion {

@@ -70,6 +70,7 @@ mod veto;
 pub use advice::{Advice, CurvePoint, TimeScale, Variant};
 pub use answer::{
     Answer, Curve, CurveQuestion, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds,
+    under_load,
 };
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};

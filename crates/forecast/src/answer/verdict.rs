@@ -114,7 +114,7 @@ impl Names {
         let is_loop = answer.stage.holds_work();
         let mut name = if is_loop { group.measure.clone() } else { answer.device.id.clone() };
         if self.loads_differ {
-            name = format!("{name} {}", under(&group.load));
+            name = format!("{name} {}", under_load(&group.load));
         }
         if self.measures_differ && !is_loop {
             name = format!("{name} at {}", group.measure);
@@ -123,9 +123,9 @@ impl Names {
     }
 }
 
-/// The load under which it was measured.
-fn under(load: &str) -> String {
-    if load == NO_LOAD { "with no load".to_owned() } else { format!("under {load}") }
+/// The load under which something was measured, in a sentence.
+pub fn under_load(load: &str) -> String {
+    if load == NO_LOAD { "with no load added".to_owned() } else { format!("under {load}") }
 }
 
 fn some_of(names: &[String]) -> String {
@@ -143,7 +143,7 @@ fn level(groups: &[Group]) -> String {
     let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
         return "Nothing was asked that this recording can answer.".to_owned();
     };
-    let (horizon, under) = (worst.horizon, under(&group.load));
+    let (horizon, under) = (worst.horizon, under_load(&group.load));
     match (worst.level.level.value, worst.level.level.low) {
         (Some(value), _) if is_known(&worst.level) => {
             let once = format!("About {} is exceeded once per {horizon} {under}", format_ns(value as u64));

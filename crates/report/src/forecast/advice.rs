@@ -3,7 +3,7 @@
 use super::interval::interval_text;
 use super::units::{called, counted_units, in_frames, is_loop};
 use punctual_device::Profile;
-use punctual_forecast::{Advice, DeviceAnswer, Group, Variant, format_seconds};
+use punctual_forecast::{Advice, Answer, DeviceAnswer, Group, Outcome, Variant, format_seconds, under_load};
 use punctual_recording::format_ns;
 
 /// What was asked.
@@ -56,6 +56,39 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     lines
 }
 
+/// A sentence names no more than these.
+const MAX_NAMED: usize = 4;
+
+/// How many buffers each device that fails needs, one sentence each, to stand before the verdict on those that it has;
+/// nothing if that was not asked.
+pub fn needed(answer: &Answer) -> String {
+    let loads_differ = answer.groups.iter().any(|group| group.load != answer.groups[0].load);
+    let failing = answer.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
+    let failing = failing.filter(|(_, device)| {
+        device.underruns.outcome == Outcome::Fails && !is_loop(&device.device) && !device.stage.holds_work()
+    });
+    let sentence = |(group, device): (&Group, &DeviceAnswer)| {
+        let advice = device.advice.as_ref()?;
+        let under = if loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
+        let (found, limit) = match (&advice.buffers, &advice.never_exceeded) {
+            (Some(variant), _) => (variant, String::new()),
+            (None, Some(variant)) => (variant, format!(", as far as {} show", format_seconds(group.exposure_s))),
+            (None, None) => return None,
+        };
+        let buffers = format!("{} buffers of {}", found.device.buffers, in_its_unit(&found.device));
+        Some(format!("{} needs {buffers}{under}{limit}. ", called(group, device)))
+    };
+    failing.filter_map(sentence).take(MAX_NAMED).collect()
+}
+
+/// A period in the unit in which its users set it, or in time where they have none.
+fn in_its_unit(device: &Profile) -> String {
+    match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
+        (Some(unit), Some(_), Some(units)) => counted_units(units, unit),
+        _ => format_ns(device.period_ns),
+    }
+}
+
 /// This many buffers, and the longer period beside them: many drivers have only a few buffers, but long ones.
 fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
     match longer {
@@ -100,7 +133,26 @@ fn period_words(device: &Profile) -> String {
 mod tests {
     use super::*;
     use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
     use punctual_forecast::{Question, Stage, answer};
+
+    #[test]
+    fn how_many_buffers_stands_first_where_it_fails() {
+        let said = |stalls: u64, spec: &str, want_s: u64, advise: bool| {
+            let devices = vec![Catalogue::shipped().parse_spec(spec).unwrap().with_want(want_s)];
+            let question = Question { devices, advise, ..Question::default() };
+            needed(&answer(&[input(stalls, 0)], &question).unwrap())
+        };
+        // The longest stall of ten hours is 10.7 ms: a little longer than eight periods.
+        let most = said(3_000, "audio 64@48kHz", 10 * 86_400, true);
+        assert_eq!(most, "audio needs 10 buffers of 64 frames, as far as 10.0 h show. ");
+        let enough = said(3_000, "audio 64@48kHz", 3_600, true);
+        assert!(enough.starts_with("audio needs ") && enough.ends_with(" buffers of 64 frames. "), "{enough}");
+        let [quiet, unasked, slot] =
+            [(0, "audio 64@48kHz", true), (3_000, "audio 64@48kHz", false), (3_000, "5g-slot", true)]
+                .map(|(stalls, spec, advise)| said(stalls, spec, 10 * 86_400, advise));
+        assert_eq!([quiet, unasked, slot], ["", "", ""]);
+    }
 
     #[test]
     fn a_player_is_advised_on_frames_by_doubling() {

@@ -8,6 +8,7 @@ mod page;
 mod text;
 pub(crate) mod units;
 
+pub use advice::needed;
 pub use answer::ForecastAnswer;
 pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};
 pub use page::forecast_page;

@@ -3,10 +3,10 @@
 use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
-use crate::forecast::units::called;
+use crate::forecast::units::{called, is_loop};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
-use punctual_forecast::{Answer as Forecast, DeviceAnswer, Outcome, Stage};
+use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
 use punctual_recording::printable_path;
 use std::path::PathBuf;
 
@@ -27,63 +27,112 @@ pub struct ForecastAsked<'a> {
     pub again: Option<&'a str>,
 }
 
-/// After a forecast: who delays the device that fails, what would be enough for it, or a recording long enough to tell.
+/// A device under one load.
+type Judged<'a> = (&'a Group, &'a DeviceAnswer);
+
+/// After a forecast: who delays the device that fails, under each load under which it does, what would be enough for it,
+/// or a recording that tells more.
 pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = || forecast.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
-    let failing = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails);
-    // The load under which it fails most often is where to look.
+    let mut failing: Vec<Judged<'_>> =
+        devices().filter(|(_, device)| device.underruns.outcome == Outcome::Fails).collect();
+    // The load under which it fails most often is where to look first.
     let slack = |device: &DeviceAnswer| device.device.usable_slack_ns().unwrap_or(u64::MAX);
     let every_s = |device: &DeviceAnswer| device.underruns.mttf_s.value.unwrap_or(f64::INFINITY);
-    let tightest = failing.min_by(|(_, one), (_, other)| {
+    failing.sort_by(|(_, one), (_, other)| {
         slack(one).cmp(&slack(other)).then_with(|| every_s(one).total_cmp(&every_s(other)))
     });
-    let mut steps = Vec::new();
-    if let (Some((group, device)), Some(path)) = (tightest, asked.explained) {
+    let mut delays = what_delays(&failing, asked, known_loads).into_iter();
+    let mut steps: Vec<NextStep> = delays.next().into_iter().collect();
+    steps.extend(failing.first().and_then(|(_, device)| how_many_buffers(device, asked)));
+    // What is late now is mended first: only then is it worth a long recording.
+    steps.extend(delays);
+    if asked.advises {
+        let enough = failing.iter().filter_map(|&(group, device)| {
+            let further_s = device.advice.as_ref()?.measure_further_s?;
+            let what = if is_loop(&device.device) { "this period is" } else { "these buffers are" };
+            let need = format!("it takes to tell whether {what} enough for {}", called(group, device));
+            measured((group, device), further_s, &need, asked, known_loads)
+        });
+        steps.extend(one_of_each_load(enough));
+    }
+    let mut unknown: Vec<(Judged<'_>, f64)> = devices()
+        .filter(|(_, device)| device.underruns.outcome == Outcome::Unknown)
+        .filter_map(|judged| Some((judged, judged.1.underruns.measure_further_s?)))
+        .collect();
+    unknown.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let needed = unknown.into_iter().filter_map(|(judged, further_s)| {
+        let need = format!("{} still needs", called(judged.0, judged.1));
+        measured(judged, further_s, &need, asked, known_loads)
+    });
+    steps.extend(one_of_each_load(needed));
+    few(steps)
+}
+
+/// The first step of each load.
+fn one_of_each_load<'a>(steps: impl Iterator<Item = (&'a str, NextStep)>) -> Vec<NextStep> {
+    let mut loads: Vec<&str> = Vec::new();
+    let mut first = Vec::new();
+    for (load, step) in steps {
+        if !loads.contains(&load) {
+            loads.push(load);
+            first.push(step);
+        }
+    }
+    first
+}
+
+/// Who delays the device that fails: the answer where it was recorded, otherwise the recording, once for each load.
+fn what_delays(failing: &[Judged<'_>], asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
+    let Some(&(group, device)) = failing.first() else { return Vec::new() };
+    if let Some(path) = asked.explained {
         let purpose = format!("says what delayed {}", called(group, device));
-        steps.push(NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path)))));
-    } else if let (Some((group, device)), Some(again)) = (tightest, asked.again)
-        && let Ok(slack) = device.device.usable_slack_ns()
-    {
+        return vec![NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path))))];
+    }
+    one_of_each_load(failing.iter().filter_map(|(group, device)| {
+        let (again, slack) = (asked.again?, device.device.usable_slack_ns().ok()?);
         let load = load_option(&group.load, known_loads);
         let purpose = format!("records what delays {} beyond its slack", called(group, device));
         let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
         let command = format!("sudo punctual record --why {}{stage}{again}{load}", as_threshold(slack));
-        steps.push(NextStep::new(&purpose, command));
+        Some((group.load.as_str(), NextStep::new(&purpose, command)))
+    }))
+}
+
+/// How many buffers a player needs, where that was not asked.
+fn how_many_buffers(device: &DeviceAnswer, asked: &ForecastAsked<'_>) -> Option<NextStep> {
+    let spec = asked.named(device)?;
+    if device.device.on_miss != OnMiss::DummyBuffer || asked.advises {
+        return None;
     }
-    if let Some((_, device)) = tightest
-        && let Some(spec) = asked.named(device)
-        && device.device.on_miss == OnMiss::DummyBuffer
-        && !asked.advises
-    {
-        let recordings: Vec<String> = asked.recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
-        let (recordings, options) = (recordings.join(" "), asked.options);
-        let command = format!("punctual forecast {recordings} --device {}{options} --want 1/day", shell_word(spec));
-        steps.push(NextStep::new("says how many buffers would do", command));
-    }
-    if asked.advises
-        && let Some((group, device)) = tightest
-        && let Some(further_s) = device.advice.as_ref().and_then(|advice| advice.measure_further_s)
-        && let Some(again) = asked.again
-    {
-        let load = load_option(&group.load, known_loads);
-        let (id, question) = (called(group, device), asked.question());
-        let purpose = format!(
-            "measures until it is known whether what nothing exceeded is enough for {id}; then give both recordings to `{question}`"
-        );
-        steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
-    }
-    let unknown = devices().filter(|(_, device)| device.underruns.outcome == Outcome::Unknown);
-    let takes = |device: &DeviceAnswer| device.underruns.measure_further_s;
-    let soonest = unknown
-        .filter_map(|(group, device)| Some((group, device, takes(device)?)))
-        .min_by(|(.., one), (.., other)| one.total_cmp(other));
-    if let (Some((group, device, further_s)), Some(again)) = (soonest, asked.again) {
-        let load = load_option(&group.load, known_loads);
-        let (id, question) = (called(group, device), asked.question());
-        let purpose = format!("measures for as long as {id} still needs; then give both recordings to `{question}`");
-        steps.push(NextStep::new(&purpose, format!("sudo punctual record -D {}{again}{load}", at_least(further_s))));
-    }
-    few(steps)
+    let recordings: Vec<String> = asked.recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
+    let (recordings, options) = (recordings.join(" "), asked.options);
+    let command = format!("punctual forecast {recordings} --device {}{options} --want 1/day", shell_word(spec));
+    Some(NextStep::new("says how many buffers would do", command))
+}
+
+/// The recording that takes this much longer, or its first hour, with what that shows by itself; and its load.
+fn measured<'a>(
+    (group, device): Judged<'a>,
+    further_s: f64,
+    need: &str,
+    asked: &ForecastAsked<'_>,
+    known_loads: &[&str],
+) -> Option<(&'a str, NextStep)> {
+    let (again, load) = (asked.again?, load_option(&group.load, known_loads));
+    let purpose = if further_s <= 2.0 * FIRST_STEP_S {
+        format!("measures for as long as {need}")
+    } else {
+        let (fails, events) = if is_loop(&device.device) { ("is late", "overruns") } else { ("runs dry", "underruns") };
+        let apart = format_seconds(FIRST_STEP_S * group.compression / ZERO_EVENTS);
+        format!(
+            "measures the first hour of the {} that {need} (if nothing {fails} in it, {events} are {apart} apart or more)",
+            format_seconds(further_s)
+        )
+    };
+    let purpose = format!("{purpose}; then give both recordings to `{}`", asked.question());
+    let command = format!("sudo punctual record -D {}{again}{load}", first_step(further_s));
+    Some((group.load.as_str(), NextStep::new(&purpose, command)))
 }
 
 impl<'a> ForecastAsked<'a> {
@@ -100,24 +149,67 @@ impl<'a> ForecastAsked<'a> {
     }
 }
 
-/// A number of seconds as a duration that is no shorter, in whole minutes, hours or days.
-fn at_least(seconds: f64) -> String {
-    let up = |length: f64| (seconds / length).ceil().max(1.0) as u64;
-    match seconds {
-        seconds if seconds > 2.0 * 86_400.0 => format!("{}d", up(86_400.0)),
-        seconds if seconds > 2.0 * 3_600.0 => format!("{}h", up(3_600.0)),
-        _ => format!("{}m", up(60.0)),
-    }
+/// Nobody starts a recording of days to learn whether it was worth it: of more than two hours the first one, s, is the
+/// next step.
+const FIRST_STEP_S: f64 = 3_600.0;
+
+/// What to measure next of a number of seconds, in whole minutes: no less than all of it, or the first hour.
+fn first_step(seconds: f64) -> String {
+    if seconds > 2.0 * FIRST_STEP_S { "1h".to_owned() } else { format!("{}m", (seconds / 60.0).ceil().max(1.0) as u64) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
+    use punctual_forecast::{Input, Question, answer};
 
     #[test]
-    fn what_is_to_be_measured_is_never_shorter_than_what_it_takes() {
-        let said = [30.0, 60.5, 7_200.0, 22_700.0, 172_800.5].map(at_least);
-        assert_eq!(said, ["1m", "2m", "120m", "7h", "3d"]);
+    fn what_is_to_be_measured_is_all_of_it_or_the_first_hour() {
+        let said = [30.0, 60.5, 7_200.0, 7_200.5, 172_800.5].map(first_step);
+        assert_eq!(said, ["1m", "2m", "120m", "1h", "1h"]);
+    }
+
+    /// Ten hours of office, then of nothing, both with 3,000 stalls of 2 ms and more, or without any.
+    fn steps(stalls: u64, advise: bool) -> Vec<String> {
+        let device = Catalogue::shipped().parse_spec("audio 64@48kHz want=1/day").unwrap();
+        let question = Question { devices: vec![device], advise, ..Question::default() };
+        let idle = Input { load: "none".to_owned(), ..input(stalls, 0) };
+        let found = answer(&[input(stalls, 0), idle], &question).unwrap();
+        let devices = ["audio 64@48kHz".to_owned()];
+        let asked =
+            ForecastAsked { devices: &devices, advises: advise, again: Some(" -p 95"), ..ForecastAsked::default() };
+        let steps = after_forecast(&found, &asked, &["none", "office"]);
+        steps.iter().map(|step| format!("{} {}", step.command, step.purpose)).collect()
+    }
+
+    #[test]
+    fn each_load_under_which_it_fails_is_looked_into_before_anything_is_measured_for_days() {
+        let said = steps(3_000, true);
+        assert_eq!(said.len(), 2, "{said:?}");
+        for load in [" ", " --load office "] {
+            let expected = format!("sudo punctual record --why 1200us -p 95{load}records what delays audio");
+            assert!(said.iter().any(|step| step.starts_with(&expected)), "{load}: {said:?}");
+        }
+        // Who has not asked how many buffers would do is told how to ask.
+        let said = steps(3_000, false);
+        assert!(
+            said[1].starts_with("punctual forecast ") && said[1].ends_with("how many buffers would do"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_measured_for_an_hour_under_each_load() {
+        let said = steps(0, false);
+        assert_eq!(said.len(), 2, "{said:?}");
+        for (load, apart) in [(" ", "3.3 h"), (" --load office ", "3.3 h")] {
+            let expected = format!("sudo punctual record -D 1h -p 95{load}measures the first hour of the ");
+            let shows = format!("(if nothing runs dry in it, underruns are {apart} apart or more); then give both");
+            let is_said = |step: &&String| step.starts_with(&expected) && step.contains(&shows);
+            assert_eq!(said.iter().filter(is_said).count(), 1, "{load}: {said:?}");
+        }
     }
 
     #[test]
