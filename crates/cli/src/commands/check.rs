@@ -12,6 +12,7 @@ use punctual_probe::Policy;
 use punctual_recording::Directory;
 use punctual_report::Measurement;
 use punctual_study::{Check, CheckPlan, Part};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     super::artifacts::check_page(arguments.html.as_ref())?;
     let devices = devices(arguments)?;
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
+    if arguments.threads.interval.is_none() && !arguments.device.is_empty() {
+        plan.interval_ns = device_interval(&devices).unwrap_or(plan.interval_ns);
+    }
     plan.duration_ns = Some(arguments.duration);
     let limit = Duration::from_nanos(arguments.duration / 2);
     let load = Load::of_sources(&arguments.load, Some(limit), &punctual_study::local_machine())?;
@@ -97,6 +101,16 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     arguments.device.iter().map(parse).collect()
 }
 
+/// A device whose periods are shorter than this would be measured with threads that take much of a CPU themselves; one
+/// whose periods are longer, too seldom to see what comes in between, ns.
+const OWN_INTERVALS_NS: RangeInclusive<u64> = 100_000..=10_000_000;
+
+/// The period of the only device that was asked for, if it is fit for measuring threads.
+fn device_interval(devices: &[Profile]) -> Option<u64> {
+    let [device] = devices else { return None };
+    Some(device.period_ns).filter(|period_ns| OWN_INTERVALS_NS.contains(period_ns))
+}
+
 /// 2 if a device that the user asked for fails, or would have run dry in this very check; 1 if there was nothing to
 /// judge it by, which does not mean that it holds.
 fn devices_exit_code(measurement: &Measurement) -> u8 {
@@ -108,5 +122,26 @@ fn devices_exit_code(measurement: &Measurement) -> u8 {
     match &measurement.devices[..] {
         [] => 1,
         judged => 2 * u8::from(judged.iter().any(is_bad)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_device::Catalogue;
+
+    #[test]
+    fn one_device_is_measured_at_its_own_period() {
+        let interval = |specs: &[&str]| {
+            let devices: Vec<Profile> =
+                specs.iter().map(|spec| Catalogue::shipped().parse_spec(spec).unwrap()).collect();
+            device_interval(&devices)
+        };
+        assert_eq!(interval(&["audio 64@48kHz"]), Some(1_333_333));
+        assert_eq!(interval(&["5g-slot"]), Some(500_000));
+        // Too short for a thread, too long to see what comes between two periods, and two that differ.
+        for specs in [&["sdr"][..], &["rt-video"], &["audio", "modem"], &[]] {
+            assert_eq!(interval(specs), None, "{specs:?}");
+        }
     }
 }

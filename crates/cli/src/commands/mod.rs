@@ -55,7 +55,7 @@ fn plan(threads: &ThreadArguments, policy: Policy) -> Result<Plan, Usage> {
         plan.priorities.dedup();
     }
     plan.policy = policy;
-    plan.interval_ns = threads.interval;
+    plan.interval_ns = threads.interval.unwrap_or(plan.interval_ns);
     plan.cpus = threads.cpus.as_ref().map(|cpus| cpus.0.clone());
     plan.bpf = !threads.no_bpf;
     plan.power_request = !threads.no_power_request;

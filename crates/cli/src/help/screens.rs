@@ -27,7 +27,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             DIRECTORY,
             HTML,
             CPUS,
-            ("interval", "Period: 500us, 1kHz, 64@48kHz [default: 1ms]"),
+            ("interval", "500us, 64@48kHz [default: 1ms, or the device's]"),
             ("priority", "Real-time priority, 1 to 99 [default: 80]"),
             QUIET,
         ],

@@ -55,11 +55,17 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let all: Vec<String> = own.map(|(path, _)| shell_word(&printable_path(path))).collect();
         steps.push(NextStep::new(
             "says how often it will be too late",
-            format!("punctual forecast {}{devices}", all.join(" ")),
+            format!("punctual forecast {}{devices}{}", all.join(" "), of_devices(document)),
         ));
     }
     steps.extend(by_single_wakeups(measurement, document, &recording));
     few(steps)
+}
+
+/// What else was asked of the devices.
+fn of_devices(document: &Document) -> String {
+    let words = &document.provenance.command_line;
+    as_written(words, "", "--profiles")
 }
 
 /// Where the cycles of a thread cannot be counted, what can be judged instead; nothing if it was.

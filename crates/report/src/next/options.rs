@@ -1,6 +1,7 @@
 //! Options of a recording's command, and of the command that follows it.
 
 use crate::layout::{is_simulated, shell_word};
+use punctual_device::parse_period;
 use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
 use std::fmt::Write as _;
 
@@ -32,7 +33,8 @@ pub fn own_options(document: &Document) -> Option<String> {
         // As it was written: 256@48kHz is not a whole number of anything else.
         let _ = write!(options, " -i {}", shell_word(&printable(written)));
     } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
-        let _ = write!(options, " -i {}", exact_time(interval));
+        let written = device_period(words, interval).map(|word| shell_word(&printable(word)));
+        let _ = write!(options, " -i {}", written.unwrap_or_else(|| exact_time(interval)));
     }
     if !matches!(configuration.policy.as_str(), "" | "fifo") {
         let _ = write!(options, " --policy {}", shell_word(&configuration.policy));
@@ -45,6 +47,12 @@ pub fn own_options(document: &Document) -> Option<String> {
         options.push_str(" --via softirq");
     }
     Some(options)
+}
+
+/// The period of a device as it was written, if threads were measured at it.
+fn device_period(words: &[String], interval_ns: u64) -> Option<&str> {
+    let mut own = every_value(words, "--device").into_iter().flat_map(|spec| spec.split_whitespace().skip(1));
+    own.find(|word| parse_period(word).is_ok_and(|period_ns| period_ns == interval_ns))
 }
 
 /// A time as options take it and people write it, to the nanosecond: `2.5ms`, where that takes no more than three decimals.
@@ -183,6 +191,14 @@ mod tests {
         assert_eq!(found("record -D 1s -- x -i 2"), None);
         let words = ["check", "--device", "audio 64@48kHz", "--device=modem"].map(str::to_owned);
         assert_eq!(every_written(&words, "--device"), " --device 'audio 64@48kHz' --device modem");
+    }
+
+    #[test]
+    fn a_device_measured_at_its_period_is_measured_at_it_again() {
+        let words = ["check", "--device", "audio 64@48kHz x3", "-D", "20s"].map(str::to_owned);
+        assert_eq!(device_period(&words, 1_333_333), Some("64@48kHz"));
+        assert_eq!(device_period(&words, 1_000_000), None);
+        assert_eq!(device_period(&["check", "--device", "audio64"].map(str::to_owned), 1_333_333), None);
     }
 
     #[test]
