@@ -99,7 +99,7 @@ impl Catalogue {
                 let message = || format!("`{word}` is not a number of buffers: write an x and a number, such as x3");
                 profile.with_buffers(count.parse().map_err(|_| Error::Notation(message()))?)
             } else if let Some(compute) = word.strip_prefix("compute=") {
-                profile.with_compute(parse_duration(compute, BareUnit::Refused).map_err(Error::Notation)?)
+                profile.with_written_compute(compute)?
             } else if let Some(want) = word.strip_prefix("want=") {
                 profile.with_want(parse_want(want)?)
             } else {

@@ -5,7 +5,7 @@ use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, written_rate};
 use punctual_recording::bounds::MAX_PERIOD_NS;
-use punctual_recording::is_without_unit;
+use punctual_recording::{BareUnit, is_without_unit, parse_duration};
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
@@ -301,6 +301,24 @@ impl Profile {
         changed
     }
 
+    /// The same device with a time to compute a buffer as people write it: a duration such as `400us`, or a share of the
+    /// period such as `50%`.
+    ///
+    /// # Errors
+    /// [`Error::Notation`], in a sentence.
+    pub fn with_written_compute(&self, text: &str) -> Result<Profile, Error> {
+        let Some(percent) = text.trim().strip_suffix('%') else {
+            return Ok(self.with_compute(parse_duration(text, BareUnit::Refused).map_err(Error::Notation)?));
+        };
+        let percent = percent.trim().parse::<f64>().ok().filter(|percent| (0.0..=100.0).contains(percent));
+        let percent = percent.ok_or_else(|| {
+            Error::Notation(format!(
+                "`{text}` is not a time to compute: write a time, such as 400us, or 0% to 100% of a period"
+            ))
+        })?;
+        Ok(self.with_compute((self.period_ns as f64 * percent / 100.0).round() as u64))
+    }
+
     /// The same device with another want, s.
     #[must_use]
     pub fn with_want(&self, want_s: u64) -> Profile {
@@ -401,6 +419,22 @@ mod tests {
         let modem = profile(16_000_000, 4, 4_000_000);
         assert_eq!(modem.tolerance_ns(), 48_000_000);
         assert_eq!(modem.usable_slack_ns(), Ok(44_000_000));
+    }
+
+    #[test]
+    fn computing_takes_a_time_or_a_share_of_the_period() {
+        let audio = profile(4_000_000, 2, 100_000);
+        let written = |text: &str| audio.with_written_compute(text);
+        for (text, compute_ns) in
+            [("50%", 2_000_000), (" 12.5 % ", 500_000), ("0%", 0), ("400us", 400_000), ("0.4ms", 400_000)]
+        {
+            let changed = written(text).unwrap();
+            assert_eq!((changed.compute_ns, changed.sources.compute), (compute_ns, Source::User), "{text}");
+        }
+        for text in ["101%", "-1%", "NaN%", "%", "half", "400"] {
+            let message = written(text).unwrap_err().to_string();
+            assert!(message.contains(text) && !message.contains('\n'), "{message}");
+        }
     }
 
     #[test]

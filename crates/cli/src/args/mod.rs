@@ -208,6 +208,9 @@ pub(crate) struct CheckArguments {
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
+    /// Another time to compute one buffer for the devices asked for: 400us, or 50% of the period
+    #[arg(long, value_name = "TIME", requires = "device")]
+    pub(crate) compute: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,
@@ -329,7 +332,7 @@ pub(crate) struct ForecastArguments {
     /// Another number of buffers for the devices asked for
     #[arg(long, value_name = "NUMBER", requires = "device", value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) buffers: Option<u32>,
-    /// Another time to compute one buffer for the devices asked for
+    /// Another time to compute one buffer for the devices asked for: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
     /// The mean time between underruns that is wanted: 1/day, 2/hour or 30m; also searches for buffering that reaches it

@@ -97,7 +97,13 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     if arguments.device.is_empty() {
         return Ok(punctual_study::usual_devices());
     }
-    let parse = |spec: &String| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()).into());
+    let parse = |spec: &String| -> anyhow::Result<Profile> {
+        let device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        let Some(compute) = &arguments.compute else { return Ok(device) };
+        let device = device.with_written_compute(compute).map_err(|error| Usage(error.to_string()))?;
+        device.usable_slack_ns().map_err(|error| Usage(error.to_string()))?;
+        Ok(device)
+    };
     arguments.device.iter().map(parse).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
-use punctual_recording::{BareUnit, Host, Recording, Stage, TailValue, parse_duration, printable_path};
+use punctual_recording::{Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
@@ -259,7 +259,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
             device = device.with_buffers(buffers);
         }
         if let Some(compute) = &arguments.compute {
-            device = device.with_compute(parse_duration(compute, BareUnit::Refused).map_err(|error| usage(&error))?);
+            device = device.with_written_compute(compute).map_err(|error| usage(&error))?;
         }
         device.origin = Origin::Named;
         devices.push(device);

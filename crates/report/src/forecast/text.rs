@@ -2,7 +2,7 @@
 
 use super::advice::{advised, asked};
 use super::interval::interval_text;
-use super::units::{called, in_units, slack_in_units};
+use super::units::{called, in_units, slack_in_units, work_in_words};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
@@ -96,8 +96,14 @@ fn devices_text(out: &mut String, group: &Group) {
     let rows = group.devices.iter().map(|answer| device_row(group, answer, several));
     indented(out, &heads, 0..0, under_origins(group.devices.iter().map(|answer| &answer.device), rows));
     if group.devices.len() <= FEW {
-        for words in group.devices.iter().filter_map(|answer| slack_in_units(group, answer)) {
-            let _ = writeln!(out, "  {words}");
+        for answer in &group.devices {
+            if let Some(words) = slack_in_units(group, answer) {
+                let _ = writeln!(out, "  {words}");
+            }
+            let is_loop = answer.stage.holds_work();
+            if let Some(work) = work_in_words(&answer.device).filter(|_| !is_loop) {
+                let _ = writeln!(out, "  {}: with {work}; `--compute` gives another", answer.device.id);
+            }
         }
     }
     for words in group.devices.iter().filter_map(|answer| in_units(group, answer)) {

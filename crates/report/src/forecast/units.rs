@@ -2,7 +2,7 @@
 //! control loop, samples and slots for radio.
 
 use crate::layout::{counted, grouped};
-use punctual_device::{OnMiss, Profile, Unit};
+use punctual_device::{OnMiss, Profile, Source, Unit};
 use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome};
 use punctual_recording::format_ns;
 
@@ -47,6 +47,17 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
     Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
+}
+
+/// How long a device is taken to work on each buffer, and whether somebody said so; `None` for one that does not work.
+pub(crate) fn work_in_words(device: &Profile) -> Option<String> {
+    if device.compute_ns == 0 {
+        return None;
+    }
+    let percent = device.compute_ns as f64 * 100.0 / device.period_ns.max(1) as f64;
+    let percent = if percent < 9.5 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+    let assumed = if matches!(device.sources.compute, Source::Assumption(_)) { ", assumed" } else { "" };
+    Some(format!("{} ({} %{assumed}) of work each", format_ns(device.compute_ns), percent.trim_end_matches(".0")))
 }
 
 /// A time in frames, for a loop whose period was written in frames.
@@ -142,6 +153,16 @@ mod tests {
             ["0.5 frames", "1 frame", "9.94 frames", "10 frames", "230 frames", "11,336 frames"]
         );
         assert_eq!([48_000_000, 30_720_000_000, 60_000].map(rate_words), ["48 kHz", "30.72 MHz", "60 Hz"]);
+    }
+
+    #[test]
+    fn what_is_assumed_of_the_work_is_said() {
+        let audio = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap();
+        let said = |written: &str| work_in_words(&audio.with_written_compute(written).unwrap());
+        assert_eq!(work_in_words(&audio).as_deref(), Some("133 us (10 %, assumed) of work each"));
+        assert_eq!(said("50%").as_deref(), Some("667 us (50 %) of work each"));
+        assert_eq!(said("12us").as_deref(), Some("12.0 us (0.9 %) of work each"));
+        assert_eq!(said("0%"), None);
     }
 
     #[test]

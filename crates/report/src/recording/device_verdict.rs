@@ -3,7 +3,7 @@
 use super::verdict::{conditions, end_in_words, not_idle, recording_verdict, times, total, when};
 use crate::Measurement;
 use crate::forecast::so_much_more;
-use crate::forecast::units::is_loop;
+use crate::forecast::units::{is_loop, work_in_words};
 use crate::layout::{load_name, spoken_duration};
 use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
@@ -82,7 +82,8 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
         }
         late => format!("{name} would have {fails} {}", late.join(" and ")),
     };
-    format!("{met}; {}.", outcome(&judged.answer, !late.is_empty()))
+    let work = work_in_words(device).map(|work| format!(", with {work}")).unwrap_or_default();
+    format!("{met}{work}; {}.", outcome(&judged.answer, !late.is_empty()))
 }
 
 /// What fails first decides.
