@@ -81,6 +81,7 @@ fn main() {
         advise: true,
         reliabilities: vec![0.999, 0.999_99],
         curve: Some(CurveQuestion {
+            device: None,
             buffering_ns: (1..=32).map(|ms| ms * 1_000_000).collect(),
             compute_thousandths: 250,
             stages: vec![Stage::DpcInterruptLatency, Stage::Total],

@@ -40,6 +40,8 @@ pub struct Advice {
 /// A point of the curve of mean time between underruns against buffering.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurvePoint {
+    /// The number of buffers.
+    pub buffers: u32,
     /// The buffering, (n-1)·t, ns.
     pub buffering_ns: u64,
     /// The slack, ns.
@@ -48,6 +50,30 @@ pub struct CurvePoint {
     pub mttf_s: Estimate,
     /// For each buffer, as in the paper's figures, s of use.
     pub mttf_per_buffer_s: Option<f64>,
+}
+
+/// A curve of mean time between underruns against buffering.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurveQuestion {
+    /// The amounts of buffering, ns.
+    pub buffering_ns: Vec<u64>,
+    /// The device that has so much of it, as its own buffers; `None` for one with two buffers as long as each amount.
+    pub device: Option<Profile>,
+    /// Computing time in thousandths of the period, where there is no device.
+    pub compute_thousandths: u64,
+    /// Where the device's work begins: after these stages. One curve each; a stage that was not measured is left out.
+    pub stages: Vec<Stage>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The stage after which the work begins.
+    pub stage: Stage,
+    /// The id of the device whose buffers these are; `None` for one with two buffers as long as each amount.
+    pub device: Option<String>,
+    /// The curve, in the order asked for.
+    pub points: Vec<CurvePoint>,
 }
 
 /// The shortest period that is met with a given reliability.
@@ -119,15 +145,49 @@ impl Input {
     ) -> Result<Vec<CurvePoint>, Error> {
         let any = punctual_device::Catalogue::shipped().profiles();
         let any = any.first().ok_or_else(|| Error::Question("the catalogue is empty".to_owned()))?;
-        let watch = self.watch(stage)?;
-        let mut points = Vec::with_capacity(buffering_ns.len());
-        for &buffering in buffering_ns {
+        let of = |&buffering: &u64| {
             let compute = u128::from(buffering) * u128::from(compute_thousandths) / 1_000;
             let compute = u64::try_from(compute).unwrap_or(u64::MAX);
-            let device = any.with_period(buffering).with_buffers(2).with_compute(compute);
-            let found = watch.underruns(&device)?;
+            any.with_period(buffering).with_buffers(2).with_compute(compute)
+        };
+        self.along(&buffering_ns.iter().map(of).collect::<Vec<_>>(), stage)
+    }
+
+    /// The same for a device with its own period and work, and as many buffers as make up each amount of buffering, or
+    /// a part of one more; its own number of buffers is among them.
+    ///
+    /// # Errors
+    /// As for [`Input::underruns`].
+    pub fn curve_of(&self, device: &Profile, buffering_ns: &[u64], stage: Stage) -> Result<Vec<CurvePoint>, Error> {
+        let number = |buffering: &u64| {
+            let periods = buffering.div_ceil(device.period_ns.max(1));
+            u32::try_from(periods.saturating_add(1)).unwrap_or(u32::MAX).max(2)
+        };
+        let mut numbers: Vec<u32> = buffering_ns.iter().map(number).chain([device.buffers]).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let devices: Vec<Profile> = numbers.into_iter().map(|number| device.with_buffers(number)).collect();
+        self.along(&devices, stage)
+    }
+
+    /// The curve that was asked for, of work after this stage.
+    pub(crate) fn curve_asked(&self, asked: &CurveQuestion, stage: Stage) -> Result<Curve, Error> {
+        let points = match &asked.device {
+            Some(device) => self.curve_of(device, &asked.buffering_ns, stage)?,
+            None => self.curve(&asked.buffering_ns, asked.compute_thousandths, stage)?,
+        };
+        Ok(Curve { stage, device: asked.device.as_ref().map(|device| device.id.clone()), points })
+    }
+
+    /// The points of a curve for devices of ever more buffering.
+    fn along(&self, devices: &[Profile], stage: Stage) -> Result<Vec<CurvePoint>, Error> {
+        let watch = self.watch(stage)?;
+        let mut points = Vec::with_capacity(devices.len());
+        for device in devices {
+            let found = watch.underruns(device)?;
             points.push(CurvePoint {
-                buffering_ns: buffering,
+                buffers: device.buffers,
+                buffering_ns: device.tolerance_ns(),
                 slack_ns: device.usable_slack_ns()?,
                 mttf_s: found.mttf_s,
                 mttf_per_buffer_s: found.mttf_per_buffer_s,
@@ -257,6 +317,16 @@ mod tests {
         assert_eq!(curve[0].slack_ns, 1_500_000);
         assert!(curve.windows(2).all(|pair| pair[0].mttf_s.low <= pair[1].mttf_s.low));
         assert!(input.curve(&buffering, 1_001, Stage::Total).is_err());
+    }
+
+    #[test]
+    fn a_devices_curve_has_its_period_its_work_and_its_own_point() {
+        let input = hours(50);
+        let audio = device(2_000_000, 3, 500_000);
+        let curve = input.curve_of(&audio, &[1_000_000, 2_000_000, 9_000_000], Stage::Total).unwrap();
+        let points: Vec<_> = curve.iter().map(|point| (point.buffers, point.buffering_ns, point.slack_ns)).collect();
+        assert_eq!(points, [(2, 2_000_000, 1_500_000), (3, 4_000_000, 3_500_000), (6, 10_000_000, 9_500_000)]);
+        assert_eq!(curve[1].mttf_s, input.underruns(&audio, Stage::Total).unwrap().mttf_s);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One question to recordings, and the whole answer.
 
-use crate::advice::{Advice, CurvePoint, TimeScale};
+use crate::advice::{Advice, Curve, CurveQuestion, TimeScale};
 use crate::input::Input;
 use crate::level::{Level, Tail};
 use crate::spread::{Condition, SETTLED_PIECES};
@@ -12,17 +12,6 @@ use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
 mod verdict;
 
 pub use verdict::under_load;
-
-/// A curve of mean time between underruns against buffering.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CurveQuestion {
-    /// The amounts of buffering, ns.
-    pub buffering_ns: Vec<u64>,
-    /// Computing time in thousandths of the period.
-    pub compute_thousandths: u64,
-    /// Where the device's work begins: after these stages. One curve each; a stage that was not measured is left out.
-    pub stages: Vec<Stage>,
-}
 
 /// A question to recordings.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,15 +121,6 @@ impl JudgedDevice {
     pub fn ran_dry(&self) -> u64 {
         self.answer.underruns.ran_dry()
     }
-}
-
-/// One curve.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
-    /// The stage after which the work begins.
-    pub stage: Stage,
-    /// The curve, in the order asked for.
-    pub points: Vec<CurvePoint>,
 }
 
 /// The answer for one measure under one load.
@@ -258,7 +238,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     let mut curves = Vec::new();
     if let Some(curve) = &question.curve {
         for &stage in curve.stages.iter().filter(|stage| input.stages.contains_key(stage)) {
-            curves.push(Curve { stage, points: input.curve(&curve.buffering_ns, curve.compute_thousandths, stage)? });
+            curves.push(input.curve_asked(curve, stage)?);
         }
     }
     let scale = |&reliability: &f64| input.time_scale(reliability, Stage::Total);

@@ -67,11 +67,8 @@ mod testing;
 mod underrun;
 mod veto;
 
-pub use advice::{Advice, CurvePoint, TimeScale, Variant};
-pub use answer::{
-    Answer, Curve, CurveQuestion, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds,
-    under_load,
-};
+pub use advice::{Advice, Curve, CurvePoint, CurveQuestion, TimeScale, Variant};
+pub use answer::{Answer, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds, under_load};
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};

@@ -385,7 +385,14 @@ impl Watch {
     /// Underruns a second, and how they are spread: for an average CPU if no test distinguishes them, otherwise for the
     /// worst.
     fn typical<'a>(&'a self, counted: &[Counted<'a>], worst: &Counted<'a>) -> (Estimate, &'a Spread) {
-        let Some(together) = &self.together else { return (worst.rate(self.cpus.len() as f64), worst.spread) };
+        let Some(together) = &self.together else {
+            // Where another CPU becomes the worst, more may have gone unseen on the one that was: each limit is the
+            // largest of any CPU, so that none falls where a device gets more slack.
+            let rates: Vec<Estimate> = counted.iter().map(|one| one.rate(self.cpus.len() as f64)).collect();
+            let most = |of: fn(&Estimate) -> Option<f64>| rates.iter().filter_map(of).reduce(f64::max);
+            let rate = Estimate { low: most(|one| one.low), value: most(|one| one.value), high: most(|one| one.high) };
+            return (rate, worst.spread);
+        };
         let sum = |of: &dyn Fn(&Count) -> f64| counted.iter().map(|one| of(&one.count)).sum::<f64>();
         let exposure = sum(&|count| count.exposure_s);
         let mut all = together.interval(sum(&|count| count.most), worst.largest);

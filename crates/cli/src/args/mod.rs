@@ -353,12 +353,13 @@ pub(crate) struct ForecastArguments {
     /// Render an HTML report, in one self-contained file; with the curve of --curve
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage
+    /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage: of one
+    /// device asked for, with more or fewer buffers, otherwise of one that has two, as long as each amount
     #[arg(long)]
     pub(crate) curve: bool,
-    /// The share of a period that computing takes, for --curve, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "25", requires = "curve", value_parser = clap::value_parser!(u64).range(0..=100))]
-    pub(crate) curve_compute: u64,
+    /// For --curve of a device with two buffers: the share of each that computing takes, in percent [default: 25]
+    #[arg(long, value_name = "PERCENT", requires = "curve", value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(crate) curve_compute: Option<u64>,
     /// The shortest period that is met with this reliability, in percent; several with commas
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) reliability: Vec<f64>,

@@ -4,7 +4,7 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, Unit, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// The amounts of buffering along a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and some
 /// around them.
 const BUFFERING_MS: [u64; 14] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64];
+
+/// How much of each buffer computing takes along a curve, percent: that of the same figures.
+const CURVE_COMPUTE_PERCENT: u64 = 25;
 
 pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
@@ -264,6 +267,11 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         device.origin = Origin::Named;
         devices.push(device);
     }
+    // The curve of one device is of its own buffers, which a cycle or a slot does not have.
+    let own = match &devices[..] {
+        [device] if !matches!(device.unit, Some(Unit::Cycle | Unit::Slot)) => Some(device.clone()),
+        _ => None,
+    };
     if devices.is_empty() {
         devices = catalogue.profiles().to_vec();
     }
@@ -283,12 +291,18 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         want_s,
         compression_thousandths: arguments.compression.map(|factor| (factor * 1_000.0).round() as u64),
         advise: arguments.want.is_some(),
-        curve: (arguments.curve || arguments.html.is_some()).then(|| CurveQuestion {
-            buffering_ns: BUFFERING_MS.map(|milliseconds| milliseconds * 1_000_000).to_vec(),
-            compute_thousandths: arguments.curve_compute * 10,
-            stages: vec![Stage::DpcInterruptLatency, Stage::Total],
-        }),
+        curve: (arguments.curve || arguments.html.is_some()).then(|| curve(arguments, own)),
         reliabilities: arguments.reliability.iter().map(|percent| percent / 100.0).collect(),
         ..Question::default()
     })
+}
+
+/// The curve of one device, or of one with two buffers whose computing takes a share of each.
+fn curve(arguments: &ForecastArguments, own: Option<Profile>) -> CurveQuestion {
+    CurveQuestion {
+        buffering_ns: BUFFERING_MS.map(|milliseconds| milliseconds * 1_000_000).to_vec(),
+        device: own.filter(|_| arguments.curve_compute.is_none()),
+        compute_thousandths: arguments.curve_compute.unwrap_or(CURVE_COMPUTE_PERCENT) * 10,
+        stages: vec![Stage::DpcInterruptLatency, Stage::Total],
+    }
 }

@@ -204,6 +204,29 @@ fn the_worst_cpu_is_the_answer() {
     assert_eq!(two_cpus(11, 0).underruns(&modem, Stage::Total).unwrap().alike, Some(false));
 }
 
+/// On one CPU 40 stalls of 5 ms a minute apart and none beyond, on the other 30 of 20 ms in one storm: the first is the
+/// worst up to 5 ms, and the second from there on.
+#[test]
+fn no_limit_falls_where_another_cpu_becomes_the_worst() {
+    let mut both = two_cpus(0, 0);
+    let often = (0..40).map(|index| Late { at_ns: index * 60_000_000_000, task: 0, value_ns: 5_000_000 });
+    let storm = (0..30).map(|index| Late { at_ns: 1_000_000_000 + index * 30_000_000, task: 1, value_ns: 20_000_000 });
+    let lateness = both.stages.get_mut(&Stage::Total).unwrap();
+    lateness.largest = often.chain(storm).collect();
+    lateness.largest.sort_unstable();
+    for late in &lateness.largest {
+        lateness.distribution.record(late.value_ns);
+        lateness.by_task[late.task].0.record(late.value_ns);
+    }
+    let watch = both.watch(Stage::Total).unwrap();
+    let ask = |buffers: u32| watch.underruns(&device(1_000_000, buffers, 0)).unwrap();
+    let found: Vec<Underruns> = (2..24).map(ask).collect();
+    assert_eq!((found[0].alike, found[0].cpu, found[10].cpu), (Some(false), Some(0), Some(1)), "{found:?}");
+    for pair in found.windows(2) {
+        assert!(pair[0].mttf_s.low <= pair[1].mttf_s.low, "{pair:?}");
+    }
+}
+
 #[test]
 fn a_storm_counts_as_what_a_listener_hears() {
     // 40 s of wakeups 12 ms late every 15 ms within 10 hours: never a second between them, and 2,666 underruns.

@@ -355,21 +355,24 @@ struct GroupRow<'a> {
     stalls: u64,
     extremal_index: Option<f64>,
     notes: &'a [String],
-    curves: Vec<CurveRow>,
+    curves: Vec<CurveRow<'a>>,
     time_scales: Vec<TimeScaleRow>,
 }
 
 /// Mean time between underruns against buffering.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct CurveRow {
+struct CurveRow<'a> {
     stage: &'static str,
+    /// Whose buffers these are; `null` for a device with two buffers as long as each amount of buffering.
+    device: Option<&'a str>,
     points: Vec<PointRow>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PointRow {
+    buffers: u32,
     buffering_ns: u64,
     slack_ns: u64,
     mttf_s: Interval,
@@ -388,6 +391,7 @@ struct TimeScaleRow {
 impl<'a> GroupRow<'a> {
     fn new(group: &'a Group) -> GroupRow<'a> {
         let point = |point: &CurvePoint| PointRow {
+            buffers: point.buffers,
             buffering_ns: point.buffering_ns,
             slack_ns: point.slack_ns,
             mttf_s: (&point.mttf_s).into(),
@@ -398,10 +402,11 @@ impl<'a> GroupRow<'a> {
             period_ns: scale.period_ns,
             measure_further_s: scale.measure_further_s,
         };
-        let curves = group
-            .curves
-            .iter()
-            .map(|curve| CurveRow { stage: curve.stage.name(), points: curve.points.iter().map(point).collect() });
+        let curves = group.curves.iter().map(|curve| CurveRow {
+            stage: curve.stage.name(),
+            device: curve.device.as_deref(),
+            points: curve.points.iter().map(point).collect(),
+        });
         GroupRow {
             measure: &group.measure,
             load: &group.load,

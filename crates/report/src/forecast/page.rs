@@ -64,8 +64,9 @@ fn buffering(answer: &Answer) -> Option<Section> {
     let mut lines = Vec::new();
     for group in &answer.groups {
         for curve in &group.curves {
+            let device = curve.device.as_ref().map(|device| format!("{device}, ")).unwrap_or_default();
             lines.push(BandLine {
-                name: format!("{}, after {}", name_of(group), curve.stage.name().replace('_', " ")),
+                name: format!("{}, {}after {}", name_of(group), device, curve.stage.name().replace('_', " ")),
                 style: lines.len() + 1,
                 ns: curve.points.iter().map(|point| point.buffering_ns).collect(),
                 seconds: curve.points.iter().map(|point| interval(&point.mttf_s)).collect(),

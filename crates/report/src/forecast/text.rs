@@ -120,9 +120,13 @@ fn devices_text(out: &mut String, group: &Group) {
 }
 
 fn curve_text(out: &mut String, curve: &Curve, use_s: f64) {
-    let _ = writeln!(out, "\n  time between underruns against buffering, work after `{}`:", curve.stage.name());
+    let what = match &curve.device {
+        Some(device) => format!("underruns of {device} against its buffers"),
+        None => "underruns against buffering".to_owned(),
+    };
+    let _ = writeln!(out, "\n  time between {what}, work after `{}`:", curve.stage.name());
     let rows = curve.points.iter().map(|point| {
-        vec![
+        let mut row = vec![
             format_ns(point.buffering_ns),
             format_ns(point.slack_ns),
             match point.mttf_s {
@@ -132,9 +136,17 @@ fn curve_text(out: &mut String, curve: &Curve, use_s: f64) {
                 mttf => interval_text(&mttf),
             },
             point.mttf_per_buffer_s.map_or("-".to_owned(), format_seconds),
-        ]
+        ];
+        if curve.device.is_some() {
+            row.insert(0, point.buffers.to_string());
+        }
+        row
     });
-    indented(out, &["buffering", "slack", "per stall (95 %)", "per buffer"], 0..0, rows);
+    let mut heads = vec!["buffering", "slack", "per stall (95 %)", "per buffer"];
+    if curve.device.is_some() {
+        heads.insert(0, "n");
+    }
+    indented(out, &heads, 0..0, rows);
 }
 
 fn time_scales_text(out: &mut String, group: &Group) {
@@ -298,6 +310,7 @@ mod tests {
             advise: true,
             reliabilities: vec![0.999, 0.999_999],
             curve: Some(CurveQuestion {
+                device: None,
                 buffering_ns: vec![4_000_000, 12_000_000],
                 compute_thousandths: 250,
                 stages: vec![Stage::Total],
