@@ -180,7 +180,7 @@ const EXPECTED_PLURALS: [&str; 16] = [
     "of {chosen} episodes",
     "number_of(&threads)",
     "from the maximum",
-    "late wakeups each on average",
+    "late wakeups on average",
     "more than can be replayed",
     "are too many",
     "rows for {max_marks} marks",

@@ -7,7 +7,7 @@ use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
     Answer, Curve, DeviceAnswer, Estimate, Group, Method, Outcome, Stage, Underruns, WorstCase, format_seconds,
-    may_be_too_many,
+    may_be_too_many, under_load,
 };
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -31,19 +31,13 @@ fn group_text(out: &mut String, group: &Group) {
     } else {
         format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
     };
-    let in_a_row = group.extremal_index.filter(|index| *index > 0.0).map(|index| 1.0 / index);
-    let in_a_row = in_a_row.map_or_else(String::new, |late| format!(", of {late:.1} late wakeups each on average"));
-    // More stalls than are too long for a device; the device's row counts those.
-    let stalls = match group.stalls {
-        0 => "no stall".to_owned(),
-        1 => "judged by its longest stall".to_owned(),
-        stalls => format!("judged by its {} longest stalls", grouped(stalls)),
-    };
+    let in_a_row = group.extremal_index.filter(|index| *index > 0.0 && group.stalls > 0).map(|index| 1.0 / index);
+    let in_a_row = in_a_row.map_or_else(String::new, |late| format!("; a stall has {late:.1} late wakeups on average"));
     let _ = writeln!(
         out,
-        "{} under {}: watched for {}{use_of}; {stalls}{in_a_row}",
+        "{} {}: watched for {}{use_of}{in_a_row}",
         group.measure,
-        group.load,
+        under_load(&group.load),
         format_seconds(group.exposure_s),
     );
     for note in &group.notes {
@@ -79,7 +73,12 @@ fn worst_text(out: &mut String, group: &Group) {
         } else {
             format!("longer ones come at most {} times an hour of use (95 %)", times(worst.longer_per_hour))
         };
-        let _ = writeln!(out, "  The longest seen is {longest} ({}); {longer}.", worst.stage.name());
+        // Of all CPUs together: the devices' rows have those of the worst CPU.
+        let of = match group.stalls {
+            0 | 1 => "The longest seen".to_owned(),
+            stalls => format!("Of the {} longest stalls, on all CPUs together, the longest", grouped(stalls)),
+        };
+        let _ = writeln!(out, "  {of} is {longest} ({}); {longer}.", worst.stage.name());
     }
 }
 
@@ -95,6 +94,14 @@ fn devices_text(out: &mut String, group: &Group) {
     }
     let rows = group.devices.iter().map(|answer| device_row(group, answer, several));
     indented(out, &heads, 0..0, under_origins(group.devices.iter().map(|answer| &answer.device), rows));
+    let differs =
+        |answer: &DeviceAnswer| answer.underruns.over > 0 && answer.underruns.over != answer.underruns.ran_dry();
+    if !of_loops && group.devices.iter().any(differs) {
+        let _ = writeln!(
+            out,
+            "  A stall is late wakeups with one cause; a device may run dry several times in one, or not at all."
+        );
+    }
     if group.devices.len() <= FEW {
         for answer in &group.devices {
             if let Some(words) = slack_in_units(group, answer) {
