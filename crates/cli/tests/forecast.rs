@@ -456,7 +456,7 @@ fn a_task_set_is_never_charged_the_idle_half_of_a_check_alone() {
     let words = |latency| ["schedulability", "../../../../examples/modem-and-audio.toml", "--latency", latency];
     let both = run(&golden, &words("check"));
     assert_eq!(code(&both), 129, "{}", stdout(&both));
-    assert!(stderr(&both).contains("several loads (idle, mixed): name the one"), "{}", stderr(&both));
+    assert!(stderr(&both).contains("several loads (mixed, no load added): name the one"), "{}", stderr(&both));
     let loaded = run(&golden, &words("check/loaded.punctual"));
     assert!(stdout(&loaded).contains("under load mixed"), "{}{}", stdout(&loaded), stderr(&loaded));
 }

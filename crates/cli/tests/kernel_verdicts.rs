@@ -162,8 +162,8 @@ fn a_check_that_ends_in_the_warm_up_says_that_it_is_half_a_check() {
     support::signal(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
     let verdict = json(&output)["verdict"].as_str().unwrap().to_owned();
-    assert!(verdict.contains("Only the idle half was measured"), "{verdict}");
-    assert!(verdict.find("Only the idle half") < verdict.find("Music"), "{verdict}");
+    assert!(verdict.contains("Only the half with no load added was measured"), "{verdict}");
+    assert!(verdict.find("Only the half") < verdict.find("Music"), "{verdict}");
 }
 
 #[test]

@@ -293,9 +293,12 @@ fn recordings_of_two_machines_say_which_is_which() {
         std::fs::write(&path, document.to_string()).unwrap();
     }
     for (recordings, expected) in [
-        (&["a", "b"][..], &[" idle on studio, the worst", " idle on stage, the worst"][..]),
-        (&["b", "c"][..], &[" idle on stage (2b), the worst", " idle on stage (3c), the worst"][..]),
-        (&["a"][..], &[" idle, the worst"][..]),
+        (&["a", "b"][..], &[" with no load added on studio, the worst", " with no load added on stage, the worst"][..]),
+        (
+            &["b", "c"][..],
+            &[" with no load added on stage (2b), the worst", " with no load added on stage (3c), the worst"][..],
+        ),
+        (&["a"][..], &[" with no load added, the worst"][..]),
     ] {
         let text = stdout(&run(directory.path(), &[&["report"], recordings].concat()));
         for words in expected {
@@ -304,7 +307,7 @@ fn recordings_of_two_machines_say_which_is_which() {
         // No forecast is of both.
         let of = |one: &&str| text.contains(&format!("next: `punctual forecast {one}` "));
         assert_eq!(recordings.iter().filter(|one| of(one)).count(), 1, "{text}");
-        let named = text.lines().filter(|line| line.starts_with("Load none: ") && line.contains(" on sta")).count();
+        let named = text.lines().filter(|line| line.starts_with("No load added: ") && line.contains(" on sta")).count();
         assert_eq!(named, recordings.iter().filter(|one| recordings.len() > 1 && **one != "a").count(), "{text}");
     }
 }
@@ -330,7 +333,7 @@ fn a_week_is_not_said_in_hours() {
     write(&directory.path().join("a"), "1", "none", 1_000, 1, Some(EndReason::Completed));
     let path = directory.path().join("a/recording.json");
     let mut document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    for (hours, said) in [(47, "In 47.0 h idle"), (180, "In 7.5 days idle")] {
+    for (hours, said) in [(47, "In 47.0 h with no load added"), (180, "In 7.5 days with no load added")] {
         document["ended"]["at_ns"] = (1_000 * MS + hours * 3_600_000 * MS).into();
         std::fs::write(&path, document.to_string()).unwrap();
         let text = stdout(&run(directory.path(), &["report", "a"]));

@@ -130,6 +130,8 @@ pub struct Group {
     pub measure: String,
     /// The load.
     pub load: String,
+    /// How often its threads were due, ns, if all as often.
+    pub period_ns: Option<u64>,
     /// How long it was watched, s.
     pub exposure_s: f64,
     /// The same, s of use.
@@ -246,6 +248,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     Ok(Group {
         measure: input.measure.clone(),
         load: input.load.clone(),
+        period_ns: input.common_period(),
         exposure_s: input.exposure_ns as f64 / 1e9,
         use_s: input.exposure_ns as f64 / 1e9 * compression,
         compression,

@@ -258,6 +258,12 @@ impl Input {
         self.exposure_ns as f64 * share.min(1.0)
     }
 
+    /// How often its tasks are due, ns, if all as often.
+    pub(crate) fn common_period(&self) -> Option<u64> {
+        let first = self.tasks.first().map(|task| task.period_ns).filter(|period_ns| *period_ns > 0)?;
+        self.tasks.iter().all(|task| task.period_ns == first).then_some(first)
+    }
+
     /// Activations that passed without a wakeup, of all tasks.
     pub(crate) fn missed(&self) -> u64 {
         self.tasks.iter().filter_map(|task| task.missed).fold(0, u64::saturating_add)

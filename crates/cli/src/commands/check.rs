@@ -40,8 +40,8 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
                     before.done();
                 }
                 let what = match part {
-                    Part::Idle => "1/2 idle  ",
-                    Part::Loaded => "2/2 loaded",
+                    Part::Idle => "1/2 no load added",
+                    Part::Loaded => "2/2 loaded       ",
                 };
                 progress = Some((part, Progress::new(arguments.threads.quiet, what)));
             }

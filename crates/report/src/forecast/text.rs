@@ -33,9 +33,10 @@ fn group_text(out: &mut String, group: &Group) {
     };
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0 && group.stalls > 0).map(|index| 1.0 / index);
     let in_a_row = in_a_row.map_or_else(String::new, |late| format!("; a stall has {late:.1} late wakeups on average"));
+    let every = group.period_ns.map(|period_ns| format!(" every {}", format_ns(period_ns))).unwrap_or_default();
     let _ = writeln!(
         out,
-        "{} {}: watched for {}{use_of}{in_a_row}",
+        "{}{every} {}: watched for {}{use_of}{in_a_row}",
         group.measure,
         under_load(&group.load),
         format_seconds(group.exposure_s),

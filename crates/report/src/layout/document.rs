@@ -48,9 +48,17 @@ pub fn load_name(document: &Document) -> &str {
     document.provenance.load.name_or_none()
 }
 
-/// A load's name for people: `idle` for none.
+/// A load's name for people. A machine to which no load was added need not be idle.
 pub fn load_words(name: &str) -> &str {
-    if name == NO_LOAD { "idle" } else { name }
+    if name == NO_LOAD { "no load added" } else { name }
+}
+
+/// What a heading calls a document's load.
+pub(crate) fn load_heading(document: &Document) -> String {
+    match load_name(document) {
+        NO_LOAD => "No load added".to_owned(),
+        name => format!("Load {name}"),
+    }
 }
 
 /// How busy other programs kept the measured CPUs, percent, if no load was added and that is too much to call them
@@ -65,5 +73,5 @@ pub(crate) fn busy_with_others(load: &str, others_share: Option<f64>) -> Option<
 /// A load's name for a line or a cell; if no load was added and others kept the CPUs busy, with how busy.
 pub(crate) fn load_beside_others(load: &str, others_share: Option<f64>) -> String {
     busy_with_others(load, others_share)
-        .map_or_else(|| load_words(load).to_owned(), |percent| format!("none added, others {percent:.0} % busy"))
+        .map_or_else(|| load_words(load).to_owned(), |percent| format!("no load added, others {percent:.0} % busy"))
 }

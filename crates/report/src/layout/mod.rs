@@ -6,7 +6,9 @@ mod table;
 mod width;
 mod words;
 
-pub(crate) use document::{busy_with_others, is_simulated, load_beside_others, on_machine, spoken_duration};
+pub(crate) use document::{
+    busy_with_others, is_simulated, load_beside_others, load_heading, on_machine, spoken_duration,
+};
 pub use document::{load_name, load_words};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;

@@ -1,6 +1,6 @@
 //! The verdict of a check of devices: whether each holds on this machine.
 
-use super::verdict::{conditions, end_in_words, not_idle, recording_verdict, times, total, when};
+use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, times, total, when};
 use crate::Measurement;
 use crate::forecast::so_much_more;
 use crate::forecast::units::{is_loop, work_in_words};
@@ -28,7 +28,7 @@ pub fn devices_verdict(measurement: &Measurement) -> String {
         .iter()
         .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
         .collect();
-    sentences.push(format!("The worst wakeup ran {}.", worst.join(" and ")));
+    sentences.push(format!("The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and ")));
     sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
     format!("{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents))
 }

@@ -1,8 +1,8 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{counted, grouped, microseconds, spoken_duration, table};
+use crate::layout::{counted, grouped, load_heading, microseconds, spoken_duration, table};
 use crate::recording::stages::stage_table;
-use crate::{StageRow, load_name, stage_rows};
+use crate::{StageRow, stage_rows};
 use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -64,8 +64,8 @@ fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
 pub(crate) fn followed_text(document: &Document, followed: &Followed, everything: bool) -> String {
     let groups = groups(document, followed);
     let mut text = format!(
-        "Load {}: {} followed ({}), {}, {}\n{}\n",
-        load_name(document),
+        "{}: {} followed ({}), {}, {}\n{}\n",
+        load_heading(document),
         number_of_threads(followed),
         followed.asked.join(", "),
         spoken_duration(document),

@@ -413,11 +413,11 @@ fn stages(parts: &[(String, &Document)]) -> Section {
             [] => String::new(),
             scores => format!("; the load did {}", crate::scores_in_words(scores)),
         };
-        let caption = format!("Load {name}: {}{did}", counted(document.counters.wakeups, "wakeup"));
+        let caption = format!("Stages, {name}: {}{did}", counted(document.counters.wakeups, "wakeup"));
         blocks.push(Block::Table(stage_table(caption, &all, several, false)));
         let cpus = document.distributions.cpus().len();
         if cpus > 1 {
-            let table = stage_table(format!("Load {name}, each CPU"), &each, several, true);
+            let table = stage_table(format!("Stages, {name}, each CPU"), &each, several, true);
             blocks.push(Block::Folded(format!("Each of {cpus} CPUs by itself"), vec![Block::Table(table)]));
         }
     }

@@ -1,6 +1,6 @@
 //! Text for people.
 
-use crate::layout::{agreeing, counted, grouped, is_simulated, on_machine, spoken_duration, table};
+use crate::layout::{agreeing, counted, grouped, is_simulated, load_heading, on_machine, spoken_duration, table};
 use crate::recording::device_verdict::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
@@ -88,9 +88,8 @@ fn heading(document: &Document) -> String {
         interval => format!(" every {}", format_ns(interval)),
     };
     format!(
-        "{} {}: {}{every}{via} on CPU {}, {}, {}",
-        if is_simulated(document) { "Simulated" } else { "Load" },
-        load_name(document),
+        "{}: {}{every}{via} on CPU {}, {}, {}",
+        if is_simulated(document) { format!("Simulated {}", load_name(document)) } else { load_heading(document) },
         measures.join(" and "),
         cpus.join(","),
         spoken_duration(document),

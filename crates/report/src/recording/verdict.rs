@@ -70,7 +70,7 @@ fn load_in_words(document: &Document) -> String {
         return format!("of a simulated machine ({})", name());
     }
     match (load_name(document), busy_with_others(document)) {
-        (NO_LOAD, None) => "idle".to_owned(),
+        (NO_LOAD, None) => "with no load added".to_owned(),
         (NO_LOAD, Some(percent)) => {
             format!("with no load added, while other programs kept the CPUs {percent:.0} % busy")
         }
@@ -200,7 +200,7 @@ pub fn check_verdict(measurement: &Measurement) -> String {
         .iter()
         .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
         .collect();
-    verdict += &format!(" The worst wakeup ran {}.", worst.join(" and "));
+    verdict += &format!(" The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and "));
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
     format!("{}{verdict}{}", conditions(&documents), not_idle(&documents))
@@ -223,7 +223,7 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     if let [only] = documents
         && load_name(only) == NO_LOAD
     {
-        sentences.push("Only the idle half was measured: it ended before the load was measured.".to_owned());
+        sentences.push("Only the half with no load added was measured: it ended before the other.".to_owned());
     }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
@@ -237,12 +237,20 @@ fn at_normal_priority(why: &str) -> String {
     }
 }
 
+/// Which threads the parts of a check measured, in parentheses: policy and priority, and how often.
+pub(super) fn of_threads(documents: &[&Document]) -> String {
+    let Some(first) = documents.first() else { return String::new() };
+    let mut measures: Vec<&str> = first.tasks.iter().map(|task| task.measure.as_str()).collect();
+    measures.sort_unstable();
+    measures.dedup();
+    let every = Some(first.provenance.configuration.interval_ns).filter(|interval| *interval > 0);
+    let every = every.map(|interval| format!("every {}", format_ns(interval)));
+    let words: Vec<String> = measures.into_iter().map(str::to_owned).chain(every).collect();
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+}
+
 pub(super) fn when(document: &Document) -> &'static str {
-    match (load_name(document), busy_with_others(document)) {
-        (NO_LOAD, None) => "when idle",
-        (NO_LOAD, Some(_)) => "with no load added",
-        _ => "under load",
-    }
+    if load_name(document) == NO_LOAD { "with no load added" } else { "under load" }
 }
 
 pub(super) fn times(count: u64) -> String {
