@@ -41,6 +41,18 @@ impl ObservedTask {
     }
 }
 
+impl ObservedTask {
+    /// Where punctual's own threads rested, the points of the grid that they rested are counted as missed: only those
+    /// that passed behind a late wakeup are the machine's, and only for those it was watched.
+    fn leave_out_rests(&mut self, document: &Document, measure: &str) {
+        let period_ns = self.period_ns.max(1);
+        let late = document.distributions.sum_of(measure, Stage::Total, self.cpu);
+        let behind = late.buckets().map(|(value, count)| (value / period_ns).saturating_mul(count));
+        let behind = behind.fold(0, u64::saturating_add);
+        self.missed = self.missed.map(|missed| missed.min(behind));
+    }
+}
+
 /// One late wakeup, on the timeline of its [`Input`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
@@ -124,8 +136,11 @@ impl Input {
         let timeline = Timeline { blocks: seconds, started_ns: document.provenance.started_ns };
         let mut inputs = Vec::new();
         for (measure, tasks) in measures {
-            let (chosen, tasks): (Vec<&Task>, Vec<ObservedTask>) =
+            let (chosen, mut tasks): (Vec<&Task>, Vec<ObservedTask>) =
                 tasks.into_iter().filter_map(|task| Some((task, of(task)?))).unzip();
+            if document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED) {
+                tasks.iter_mut().for_each(|task| task.leave_out_rests(document, measure));
+            }
             let exposure_ns = tasks.iter().map(ObservedTask::exposure_ns).max().unwrap_or(0);
             let mut cpus: Vec<u32> = tasks.iter().filter_map(|task| task.cpu).collect();
             cpus.sort_unstable();

@@ -5,7 +5,8 @@ use punctual_forecast::{
     Horizon, Input, Late, Lateness, LoadClass, Loops, ObservedTask, Outcome, Question, Stage, answer,
 };
 use punctual_recording::{
-    Configuration, CycleCount, Distribution, EndReason, Ended, LoadInfo, Provenance, Recording, Task, Wakeup, Writer,
+    Configuration, CycleCount, Distribution, EndReason, Ended, LoadInfo, Provenance, Recording, THREADS_RESTED, Task,
+    Wakeup, Writer,
 };
 use std::collections::BTreeMap;
 
@@ -69,6 +70,42 @@ fn a_recording_is_answered_from() {
     let mttf = modem.underruns.mttf_s.value.unwrap();
     assert!((mttf / (120.0 / (12.0 * 7.0 / 8.0)) - 1.0).abs() < 0.01, "{mttf}");
     assert!(found.groups[0].notes.iter().any(|note| note.contains("240 skipped")), "{:?}", found.groups[0].notes);
+}
+
+/// 100 s at 1 kHz in which punctual rested for 10 of every 100 ms, and one wakeup 20 ms late a second.
+#[test]
+fn what_punctual_itself_rested_is_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let read_with = |name: &str, fallbacks: Vec<String>| {
+        let path = directory.path().join(name);
+        let mut writer = Writer::create(&path, Provenance { fallbacks, ..provenance("office") }, vec![task()]).unwrap();
+        let mut due = 0;
+        while due < 100_000 {
+            let (total_ns, missed) = match due % 1_000 {
+                500 => (20 * MS + MS / 2, 20),
+                other if other % 100 == 89 => (20_000, 10),
+                _ => (20_000, 0),
+            };
+            let expected_ns = (5_000 + due) * MS;
+            writer.push(0, &Wakeup { cpu: 0, tid: 7, expected_ns, total_ns, missed, ..Wakeup::default() });
+            due += 1 + missed;
+        }
+        writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 0 }, Vec::new()).unwrap();
+        let inputs = read(&path);
+        let question =
+            Question { devices: vec![Catalogue::shipped().find("audio").unwrap().clone()], ..Question::default() };
+        let verdict = answer(&inputs, &question).unwrap().verdict;
+        (inputs[0].exposure_ns / MS, verdict)
+    };
+    let (whole, verdict) = read_with("a", Vec::new());
+    assert!(whole == 100_000 && verdict.starts_with("audio fails about every "), "{whole} {verdict}");
+    let (watched, verdict) = read_with("b", vec![THREADS_RESTED.to_owned()]);
+    // 20 points behind each of 100 late wakeups were watched, the 10 at the end of each tenth of a second were not.
+    assert!((89_000..=90_100).contains(&watched), "{watched}");
+    assert!(
+        verdict.starts_with("punctual's own threads rested ") && verdict.contains(" fails about every "),
+        "{verdict}"
+    );
 }
 
 #[test]

@@ -5,18 +5,26 @@ use super::{DeviceAnswer, Group, format_seconds};
 use crate::advice::is_known;
 use crate::input::Input;
 use crate::underrun::Outcome;
-use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
+use punctual_recording::{NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns};
 
 /// A sentence names all of up to this many; of more it names the first ones, because the table has them all.
 const MAX_NAMED: usize = 4;
 /// Of up to this many that fail, each gets its own time.
 const MAX_FAILING: usize = 3;
 
+/// What comes first where the instrument itself was a reason for missed periods.
+const RESTED: &str =
+    "punctual's own threads rested meanwhile, so that others had some of their CPU: what they rested is left out.";
+
 /// The verdict on everything that was asked.
 pub(super) fn in_words(inputs: &[Input], groups: &[Group]) -> String {
     let lost: u64 = inputs.iter().map(|input| input.lost).sum();
     let has_devices = groups.iter().any(|group| !group.devices.is_empty());
-    let text = if has_devices { devices(groups) } else { level(groups) };
+    let mut text = if has_devices { devices(groups) } else { level(groups) };
+    let rested = |input: &Input| input.cautions.iter().any(|caution| caution == THREADS_RESTED);
+    if inputs.iter().any(rested) {
+        text = format!("{RESTED} {text}");
+    }
     if lost == 0 {
         return text;
     }

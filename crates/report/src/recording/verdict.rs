@@ -225,6 +225,9 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     {
         sentences.push("Only the half with no load added was measured: it ended before the other.".to_owned());
     }
+    if documents.iter().any(|document| document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED)) {
+        sentences.push("punctual's own threads rested meanwhile, so that others had some of their CPU.".to_owned());
+    }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
 }
