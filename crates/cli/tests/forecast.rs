@@ -431,6 +431,7 @@ fn wrong_questions_are_one_line() {
         (vec!["forecast", "none"], 1),
         (vec!["forecast", "a", "--device", "submarine"], 129),
         (vec!["forecast", "a", "--device", "modem", "--period", "fast"], 129),
+        (vec!["forecast", "a", "--device", "audio", "64@48kHz", "x3"], 129),
         (vec!["forecast", "a", "--device", "modem", "--compute", "1h"], 1),
         (vec!["forecast", "a", "--period", "1ms"], 129),
         (vec!["forecast", "a", "--want", "often"], 129),
@@ -447,6 +448,8 @@ fn wrong_questions_are_one_line() {
         assert_eq!(code(&output), expected, "{words:?}: {}{}", stdout(&output), stderr(&output));
         let lines: Vec<String> = stderr(&output).lines().map(str::to_owned).collect();
         assert!(lines[0].starts_with("error: ") && lines.len() <= 2, "{words:?}: {lines:?}");
+        let is_unquoted = words.contains(&"64@48kHz");
+        assert!(!is_unquoted || lines[0].ends_with("quote both: --device 'audio 64@48kHz x3'"), "{lines:?}");
     }
 }
 

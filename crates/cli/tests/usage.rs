@@ -56,6 +56,7 @@ const WRONG: &[&[&str]] = &[
     &["why", "--explain", "sofirq"],
     &["why", "--explain", "irq", "a.punctual"],
     &["check", "-D", "-5"],
+    &["check", "-D", "1ms"],
     &["compare", "--repeat", "1", "--a", "-i 2ms"],
     &["compare", "--repeat", "1", "--b", "-p high"],
     &["compare", "--repeat", "1", "--a", "true", "--a", "false"],

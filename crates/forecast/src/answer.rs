@@ -192,19 +192,32 @@ pub fn answer(inputs: &[Input], question: &Question) -> Result<Answer, Error> {
     }
     let groups: Vec<Group> =
         inputs.iter().map(|input| group(input, question, &devices)).collect::<Result<_, Error>>()?;
-    let mut cautions: Vec<String> = Vec::new();
-    for caution in inputs.iter().flat_map(|input| &input.cautions) {
-        if !cautions.contains(caution) {
-            cautions.push(caution.clone());
-        }
-    }
     Ok(Answer {
         verdict: verdict::in_words(inputs, &groups),
         exposure_s: groups.iter().map(|group| group.exposure_s).sum(),
         stalls: groups.iter().map(|group| group.stalls).sum(),
-        cautions,
+        cautions: cautions(inputs),
         groups,
     })
+}
+
+/// What a reader must know first, each once: with the load, where it is not so of every recording.
+fn cautions(inputs: &[Input]) -> Vec<String> {
+    let loads_differ = inputs.iter().any(|input| input.load != inputs[0].load);
+    let mut cautions: Vec<String> = Vec::new();
+    for input in inputs {
+        for caution in &input.cautions {
+            let is_of_all = inputs.iter().all(|other| other.cautions.contains(caution));
+            let line = match loads_differ && !is_of_all {
+                true => format!("{}: {caution}", under_load(&input.load)),
+                false => caution.clone(),
+            };
+            if !cautions.contains(&line) {
+                cautions.push(line);
+            }
+        }
+    }
+    cautions
 }
 
 fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Group, Error> {

@@ -193,7 +193,9 @@ impl<'a> Running<'a> {
                 trouble.push(format!("`{name}` failed {failures} of {}: it {failure}", counted(*iterations, "time")));
             } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
                 let why = match &command.lines {
-                    Some(_) => "it said too little about what it did in the measured time: measure longer",
+                    Some(_) => {
+                        "it said too little about what it did in the measured time: others may have left it too little of the CPUs, or the time was too short"
+                    }
                     None if command.ends_measurement => "it was still running when the measured time was over",
                     None => "it did not finish once in the measured time: measure longer",
                 };

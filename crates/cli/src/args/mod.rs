@@ -199,7 +199,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// How long to measure in all: half of it idle, half under load
+    /// How long to measure in all, from 1s on: half of it with no load added, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
     /// Say whether this device holds, and exit with 2 if it does not: modem or `audio 64@48kHz x3`; may be repeated

@@ -8,22 +8,21 @@ use crate::signals::Interrupted;
 use punctual_device::Profile;
 use punctual_forecast::{JudgedDevice, Outcome};
 use punctual_load::Load;
-use punctual_probe::Policy;
-use punctual_recording::Directory;
+use punctual_probe::{Plan, Policy};
+use punctual_recording::{Directory, format_ns};
 use punctual_report::Measurement;
 use punctual_study::{Check, CheckPlan, Part};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Less than this, ns, tells nothing of a machine: a part of one wakeup was a device that plays without a gap.
+const MIN_DURATION_NS: u64 = 1_000_000_000;
+
 pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<u8> {
     super::artifacts::check_page(arguments.html.as_ref())?;
     let devices = devices(arguments)?;
-    let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
-    if arguments.threads.interval.is_none() && !arguments.device.is_empty() {
-        plan.interval_ns = device_interval(&devices).unwrap_or(plan.interval_ns);
-    }
-    plan.duration_ns = Some(arguments.duration);
+    let plan = plan(arguments, &devices)?;
     let limit = Duration::from_nanos(arguments.duration / 2);
     let load = Load::of_sources(&arguments.load, Some(limit), &punctual_study::local_machine())?;
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
@@ -72,6 +71,22 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     }
     output.measurement_and_next(&measurement, artifacts.failure());
     Ok(measurement.exit_code)
+}
+
+/// What both parts measure.
+fn plan(arguments: &CheckArguments, devices: &[Profile]) -> Result<Plan, Usage> {
+    if arguments.duration < MIN_DURATION_NS {
+        let given = format_ns(arguments.duration);
+        return Err(Usage(format!(
+            "{given} is too short for a check: give -D 1s or more, of which each part has half"
+        )));
+    }
+    let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
+    if arguments.threads.interval.is_none() && !arguments.device.is_empty() {
+        plan.interval_ns = device_interval(devices).unwrap_or(plan.interval_ns);
+    }
+    plan.duration_ns = Some(arguments.duration);
+    Ok(plan)
 }
 
 fn measurement(check: Check, is_asked: bool) -> Measurement {

@@ -78,6 +78,22 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     Ok(code)
 }
 
+/// Says so where the words after a device's name were not quoted, and so are taken for recordings.
+fn unquoted(arguments: &ForecastArguments) -> Option<Usage> {
+    let device = arguments.device.last()?;
+    let is_of_device = |word: &str| {
+        let number = word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
+        number || word.starts_with("compute=") || word.starts_with("want=") || parse_period(word).is_ok()
+    };
+    let missing = arguments.recordings.iter().filter(|path| !path.exists()).filter_map(|path| path.to_str());
+    let words: Vec<&str> = missing.filter(|word| is_of_device(word)).collect();
+    let [first, ..] = words[..] else { return None };
+    let whole = shell_word(&format!("{device} {}", words.join(" ")));
+    Some(Usage(format!(
+        "{first}: there is no such recording; if it belongs to the device, quote both: --device {whole}"
+    )))
+}
+
 /// The first of the recordings.
 fn first(paths: &[PathBuf]) -> Option<Recording> {
     Recording::open(super::expand(paths).first()?).ok()
@@ -246,6 +262,9 @@ fn with_run(recording: &Recording, inputs: Vec<Input>) -> Vec<(Run, Input)> {
 }
 
 fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
+    if let Some(wrong) = unquoted(arguments) {
+        return Err(wrong.into());
+    }
     let usage = |error: &dyn std::fmt::Display| Usage(error.to_string());
     let mut catalogue = Catalogue::shipped().clone();
     if let Some(path) = &arguments.profiles {

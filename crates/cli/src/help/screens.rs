@@ -21,7 +21,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "check",
         &[
-            ("duration", "How long in all, half idle, half loaded [default: 60s]"),
+            ("duration", "How long in all; half of it under load [default: 60s]"),
             ("load", "The load of the second half [default: mixed]"),
             ("device", "Does it hold? modem, `audio 64@48kHz x3`"),
             DIRECTORY,

@@ -103,6 +103,18 @@ fn that_a_failure_rests_on_one_stall_is_said() {
 }
 
 #[test]
+fn a_caution_names_the_load_of_which_it_is() {
+    let with = |load: &str, cautions: [&str; 2]| {
+        let cautions = cautions.map(str::to_owned).to_vec();
+        Input { load: load.to_owned(), cautions, ..hour_with_stalls() }
+    };
+    let inputs = [with("none", ["it rained", "3 unseen"]), with("mixed", ["it rained", "7 unseen"])];
+    let said = |inputs: &[Input]| answer(inputs, &Question::default()).unwrap().cautions;
+    assert_eq!(said(&inputs), ["it rained", "with no load added: 3 unseen", "under mixed: 7 unseen"]);
+    assert_eq!(said(&inputs[..1]), ["it rained", "3 unseen"]);
+}
+
+#[test]
 fn how_long_what_happens_still_shows_is_said_in_seconds() {
     // Five stalls a second for a minute, then none for a minute, both exponential: the state fades by e in 30 s.
     let (mut random, mut late, mut at, mut on) = (Random(2), Vec::new(), 0.0, true);
