@@ -214,6 +214,14 @@ impl Profile {
         }
     }
 
+    /// A sentence that begins with its id, as a sentence begins, where the id is its name and no identifier.
+    pub fn beginning(&self, sentence: String) -> String {
+        match sentence.strip_prefix(self.id.as_str()) {
+            Some(rest) if self.name.eq_ignore_ascii_case(&self.id) => format!("{}{rest}", self.name),
+            _ => sentence,
+        }
+    }
+
     /// The same device with another period, ns; computing a buffer takes the same share of the period as before.
     #[must_use]
     pub fn with_period(&self, period_ns: u64) -> Profile {
@@ -419,6 +427,16 @@ mod tests {
         let modem = profile(16_000_000, 4, 4_000_000);
         assert_eq!(modem.tolerance_ns(), 48_000_000);
         assert_eq!(modem.usable_slack_ns(), Ok(44_000_000));
+    }
+
+    #[test]
+    fn a_name_begins_a_sentence_and_an_identifier_stays() {
+        for (id, begun) in
+            [("audio", "Audio holds."), ("adsl", "ADSL holds."), ("audio64", "audio64 holds."), ("sdr", "sdr holds.")]
+        {
+            let device = Catalogue::shipped().find(id).unwrap();
+            assert_eq!(device.beginning(format!("{id} holds.")), begun);
+        }
     }
 
     #[test]

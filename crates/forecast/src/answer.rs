@@ -7,7 +7,7 @@ use crate::spread::{Condition, SETTLED_PIECES};
 use crate::underrun::{HOLDS_CONFIDENCE, Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{NO_LOAD, agreeing, counted, format_ns};
+use punctual_recording::{NO_LOAD, counted, format_ns, grouped};
 
 mod verdict;
 
@@ -116,8 +116,8 @@ pub struct JudgedDevice {
 }
 
 impl JudgedDevice {
-    /// How many times it would have run dry on the worst CPU, as its forecast counts: once for each wait, however many
-    /// wakeups that wait made late.
+    /// How many times it would have run dry on the worst CPU, as its forecast counts: each wait counts once, however
+    /// many wakeups it delays.
     pub fn ran_dry(&self) -> u64 {
         self.answer.underruns.ran_dry()
     }
@@ -303,19 +303,17 @@ fn exposure_notes(input: &Input, question: &Question, usage: Usage) -> Vec<Strin
     let mut notes = Vec::new();
     if input.compression_thousandths.is_none() && input.load != NO_LOAD {
         let load = &input.load;
-        notes.push(format!("nobody knows how many hours of use an hour of `{load}` stands for: taken as one"));
+        notes.push(format!("how many hours of use an hour of `{load}` stands for is unknown: one is assumed"));
     }
     if question.usage.is_none() && usage.continuous {
         notes.push("a day means 24 hours of use and a week 168, in the tables and in --want".to_owned());
     }
     if input.fills_in(Stage::Total) {
         let missed = input.missed();
-        notes.push(format!(
-            "{} {} as the late {} would have been",
-            counted(missed, "skipped activation"),
-            agreeing(missed, "counts, once,", "count, once each,"),
-            agreeing(missed, "wakeup it", "wakeups they")
-        ));
+        notes.push(match missed {
+            1 => "the one missed period counts as one late wakeup".to_owned(),
+            _ => format!("each of the {} missed periods counts as one late wakeup", grouped(missed)),
+        });
     }
     notes
 }
@@ -393,8 +391,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
     if dispersion > MAX_TOLD_DISPERSION {
-        let text = "stalls come in such bursts that their number says next to nothing about how often others will come; the intervals are as \
-                    wide as that makes them";
+        let text = "stalls come in bursts, so their count hardly predicts how often more will come; the intervals are as wide as that makes them";
         notes.push(text.to_owned());
     } else if dispersion > 1.5 {
         notes.push(format!(
@@ -404,7 +401,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
         let enough = if pieces < SETTLED_PIECES {
-            ": too few to say that anything holds, except while conditions stay as recorded"
+            ": too little to show that anything holds, except while conditions stay as recorded"
         } else {
             ""
         };
@@ -413,9 +410,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
             pieces if pieces < 1.0 => "less than one independent piece".to_owned(),
             pieces => counted(pieces as u64, "independent piece"),
         };
-        notes.push(format!(
-            "what happens still has an effect {memory} later: the recording counts as {counts_as}{enough}"
-        ));
+        notes.push(format!("events stay correlated for {memory}, so this recording is worth {counts_as}{enough}"));
     }
     if spread.is_carried_by_few() && spread.is_telling() {
         let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);

@@ -69,7 +69,7 @@ fn a_recording_is_answered_from() {
     // Twelve stalls in 120 s; a device with a period of 8 ms meets 6 of 8: those beyond 14 ms for 6 ms.
     let mttf = modem.underruns.mttf_s.value.unwrap();
     assert!((mttf / (120.0 / (12.0 * 7.0 / 8.0)) - 1.0).abs() < 0.01, "{mttf}");
-    assert!(found.groups[0].notes.iter().any(|note| note.contains("240 skipped")), "{:?}", found.groups[0].notes);
+    assert!(found.groups[0].notes.iter().any(|note| note.contains("240 missed")), "{:?}", found.groups[0].notes);
 }
 
 /// 100 s at 1 kHz in which punctual rested for 10 of every 100 ms, and one wakeup 20 ms late a second.
@@ -98,7 +98,7 @@ fn what_punctual_itself_rested_is_left_out() {
         (inputs[0].exposure_ns / MS, verdict)
     };
     let (whole, verdict) = read_with("a", Vec::new());
-    assert!(whole == 100_000 && verdict.starts_with("audio fails about every "), "{whole} {verdict}");
+    assert!(whole == 100_000 && verdict.starts_with("Audio fails about every "), "{whole} {verdict}");
     let (watched, verdict) = read_with("b", vec![THREADS_RESTED.to_owned()]);
     // 20 points behind each of 100 late wakeups were watched, the 10 at the end of each tenth of a second were not.
     assert!((89_000..=90_100).contains(&watched), "{watched}");

@@ -41,8 +41,8 @@ fn what_is_exceeded_once_is_said_where_it_is_known() {
 #[test]
 fn skipped_activations_are_counted_in_words() {
     for (missed, words) in [
-        (1, "1 skipped activation counts, once, as the late wakeup it would have been"),
-        (2_000, "2,000 skipped activations count, once each, as the late wakeups they would have been"),
+        (1, "the one missed period counts as one late wakeup"),
+        (2_000, "each of the 2,000 missed periods counts as one late wakeup"),
     ] {
         let notes = only_group(input(MS, &[], HOUR, Some(missed)), &Question::default()).notes;
         assert!(notes.iter().any(|note| note == words), "{notes:?}");
@@ -80,17 +80,29 @@ fn devices_are_named_with_their_load_where_there_are_several() {
     let (one, other) = (hour_with_stalls(), Input { load: "games".into(), ..hour_with_stalls() });
     let verdict = |inputs: &[Input]| answer(inputs, &question).unwrap().verdict;
     assert_eq!(verdict(std::slice::from_ref(&one)), "It is too early to say whether test holds.");
-    let either = "It is too early to say whether test holds, either under test or under games.";
-    assert_eq!(verdict(&[one, other]), either);
-    let idle = Input { load: "none".into(), ..hour_with_stalls() };
-    let either = "It is too early to say whether test holds, either with no load added or under test.";
-    assert_eq!(verdict(&[idle.clone(), hour_with_stalls()]), either);
-    // Two of one name are two.
-    let both = Question { devices: vec![device(10 * MS, 3, 0), device(20 * MS, 3, 0)], ..Question::default() };
-    assert_eq!(
-        answer(&[idle, hour_with_stalls()], &both).unwrap().verdict,
-        "It is too early to say whether test with no load, test with no load, test under test and test under test hold."
-    );
+    assert_eq!(verdict(&[one, other]), "It is too early to say whether test holds, either under test or under games.");
+}
+
+/// Of three devices one fails under one load only, and is not known under the other.
+#[test]
+fn what_is_not_known_under_one_load_only_is_told_from_what_is_under_none() {
+    let of = |id: &str, period_ns: u64| Profile { id: id.to_owned(), ..device(period_ns, 2, 0) };
+    let quiet = Input { load: "none".to_owned(), ..input(MS, &[], HOUR / 60, Some(0)) };
+    let (slow, slower, fast) = (of("slow", 500 * MS), of("slower", 600 * MS), of("fast", 4 * MS));
+    let verdict = |devices: &[Profile]| {
+        let question = Question { devices: devices.to_vec(), ..Question::default() };
+        let late: Vec<(u64, u64)> = (0..60).map(|second| (second * 1_000 * MS, 50 * MS)).collect();
+        answer(&[quiet.clone(), input(MS, &late, HOUR / 60, Some(0))], &question).unwrap().verdict
+    };
+    let fails = "fast under test fails about every 1.00 s.";
+    let either = "either with no load added or under test";
+    let said = verdict(&[slow.clone(), fast.clone()]);
+    let expected = format!("{fails} It is too early to say whether slow holds, {either}, or fast with no load added.");
+    assert_eq!(said, expected);
+    let expected = format!("{fails} It is too early to say whether fast holds with no load added.");
+    assert_eq!(verdict(std::slice::from_ref(&fast)), expected);
+    let expected = format!("It is too early to say whether slow and slower hold, {either}.");
+    assert_eq!(verdict(&[slow, slower]), expected);
 }
 
 #[test]
@@ -98,7 +110,7 @@ fn that_a_failure_rests_on_one_stall_is_said() {
     let question = Question { devices: vec![device(MS, 21, 0).with_want(86_400)], ..Question::default() };
     let verdict = |late: &[(u64, u64)]| answer(&[input(MS, late, 30_000, Some(0))], &question).unwrap().verdict;
     let one = (5_000 * MS, 25 * MS);
-    assert_eq!(verdict(&[one]), "test fails about every 30 s, judged by a single stall.");
+    assert_eq!(verdict(&[one]), "Test fails about every 30 s (seen once).");
     assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "test fails about every 15 s.");
 }
 
@@ -128,8 +140,7 @@ fn how_long_what_happens_still_shows_is_said_in_seconds() {
     }
     let others = 10 * HOUR - late.len() as u64;
     let notes = only_group(input(MS, &late, others, Some(0)), &Question::default()).notes;
-    let said =
-        notes.iter().find_map(|note| note.strip_prefix("what happens still has an effect ")?.split_once(" s later"));
+    let said = notes.iter().find_map(|note| note.strip_prefix("events stay correlated for ")?.split_once(" s, so "));
     let seconds: f64 = said.unwrap_or_else(|| panic!("{notes:?}")).0.parse().unwrap();
     assert!((10.0..120.0).contains(&seconds), "{notes:?}");
 }

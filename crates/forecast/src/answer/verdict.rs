@@ -36,30 +36,81 @@ fn devices(groups: &[Group]) -> String {
     let names = Names::of(groups);
     let all = || groups.iter().flat_map(|group| group.devices.iter().map(move |answer| (group, answer)));
     let of = |outcome: Outcome| all().filter(move |(_, answer)| answer.underruns.outcome == outcome);
-    let named = |outcome: Outcome| of(outcome).map(|(group, answer)| names.name(group, answer)).collect::<Vec<_>>();
-    let holds = |named: &[String]| agreeing(named.len(), "holds", "hold");
-    let mut sentences = Vec::new();
-    let holding = named(Outcome::Holds);
-    if !holding.is_empty() {
-        sentences.push(format!("{} {}.", some_of(&holding), holds(&holding)));
-    }
+    let holds = |outcome: Outcome, condition: &str| -> Option<String> {
+        let named: Vec<String> = of(outcome).map(|(group, answer)| names.name(group, answer)).collect();
+        let (_, first) = of(outcome).next()?;
+        let sentence = format!("{} {}{condition}.", some_of(&named, MAX_NAMED), agreeing(named.len(), "holds", "hold"));
+        Some(begun(sentence, first))
+    };
     let failing: Vec<_> = of(Outcome::Fails).collect();
-    sentences
-        .extend(failing.iter().take(MAX_FAILING).map(|(group, answer)| failure(&names.name(group, answer), answer)));
+    let mut sentences: Vec<String> = holds(Outcome::Holds, "").into_iter().collect();
+    sentences.extend(
+        (failing.iter().take(MAX_FAILING))
+            .map(|(group, answer)| begun(failure(&names.name(group, answer), answer), answer)),
+    );
     let more = failing.len().saturating_sub(MAX_FAILING);
     if more > 0 {
         sentences.push(format!("{more} more {}.", agreeing(more, "fails", "fail")));
     }
-    let as_recorded = named(Outcome::HoldsAsRecorded);
-    if !as_recorded.is_empty() {
-        let condition = "but only while conditions stay as recorded";
-        sentences.push(format!("{} {}, {condition}.", some_of(&as_recorded), holds(&as_recorded)));
-    }
+    sentences.extend(holds(Outcome::HoldsAsRecorded, ", but only while conditions stay as recorded"));
     let unknown: Vec<_> = of(Outcome::Unknown).collect();
     if !unknown.is_empty() {
-        sentences.push(format!("It is too early to say whether {}.", names.whether(&unknown)));
+        let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
+        sentences.push(too_early(groups, &names, &unknown, most));
     }
     sentences.join(" ")
+}
+
+/// A sentence that begins with a device, as sentences begin.
+fn begun(sentence: String, first: &DeviceAnswer) -> String {
+    if first.stage.holds_work() { sentence } else { first.device.beginning(sentence) }
+}
+
+/// What is not known, of at most so many by name: each once, with the loads under which it is not.
+fn too_early(groups: &[Group], names: &Names, unknown: &[(&Group, &DeviceAnswer)], most: usize) -> String {
+    const START: &str = "It is too early to say whether";
+    let holds = |number: usize| agreeing(number, "holds", "hold");
+    let is_loop = unknown.iter().any(|(_, answer)| answer.stage.holds_work());
+    if !names.loads_differ || names.measures_differ || is_loop {
+        let named: Vec<String> = unknown.iter().map(|(group, answer)| names.name(group, answer)).collect();
+        return format!("{START} {} {}.", some_of(&named, most), holds(named.len()));
+    }
+    let is_everywhere = |answer: &DeviceAnswer| {
+        unknown.iter().filter(|(_, other)| other.device == answer.device).count() == groups.len()
+    };
+    let (everywhere, elsewhere): (Vec<_>, Vec<_>) = unknown.iter().partition(|(_, answer)| is_everywhere(answer));
+    let once = everywhere.iter().filter(|(group, _)| std::ptr::eq(*group, &groups[0]));
+    let everywhere: Vec<String> = once.map(|(_, answer)| answer.device.id.clone()).collect();
+    let [first, ..] = &elsewhere[..] else {
+        return format!("{START} {} {}, {}.", some_of(&everywhere, most), holds(everywhere.len()), either(groups));
+    };
+    let ids: Vec<String> = elsewhere.iter().map(|(_, answer)| answer.device.id.clone()).collect();
+    if everywhere.is_empty() {
+        if elsewhere.iter().all(|(group, _)| group.load == first.0.load) {
+            return format!("{START} {} {} {}.", some_of(&ids, most), holds(ids.len()), under_load(&first.0.load));
+        }
+        let named: Vec<String> = elsewhere.iter().map(|(group, answer)| names.name(group, answer)).collect();
+        return format!("{START} {} {}.", some_of(&named, most), holds(named.len()));
+    }
+    let also = match &ids[..] {
+        [id] => format!("{id} {}", under_load(&first.0.load)),
+        many => format!("{} more under one of them", many.len()),
+    };
+    let all = some_of(&everywhere, most);
+    format!("{START} {all} {}, {}, or {also}.", holds(everywhere.len()), either(groups))
+}
+
+/// The loads of the groups, as a choice.
+fn either(groups: &[Group]) -> String {
+    let mut loads: Vec<String> = Vec::new();
+    for group in groups {
+        let load = under_load(&group.load);
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    let last = loads.pop().unwrap_or_default();
+    format!("either {} or {last}", loads.join(", "))
 }
 
 /// How often a device runs dry, or a cycle takes too long.
@@ -70,7 +121,7 @@ fn failure(name: &str, answer: &DeviceAnswer) -> String {
         true => {
             format!("A cycle of {name} takes longer than {} about every {every}.", format_ns(answer.device.period_ns))
         }
-        false if rests_on_one(answer) => format!("{name} fails about every {every}, judged by a single stall."),
+        false if rests_on_one(answer) => format!("{name} fails about every {every} (seen once)."),
         false => format!("{name} fails about every {every}."),
     }
 }
@@ -136,11 +187,11 @@ pub fn under_load(load: &str) -> String {
     if load == NO_LOAD { "with no load added".to_owned() } else { format!("under {load}") }
 }
 
-fn some_of(names: &[String]) -> String {
-    let (shown, more) = match names.len() {
-        0..=MAX_NAMED => (names, None),
-        many => (&names[..MAX_NAMED - 1], Some(format!("{} more", many - (MAX_NAMED - 1)))),
-    };
+/// Up to so many names; of more the first ones, at least one.
+fn some_of(names: &[String], most: usize) -> String {
+    let shown = if names.len() <= most { names.len() } else { most.saturating_sub(1).max(1) };
+    let more = (names.len() > shown).then(|| format!("{} more", names.len() - shown));
+    let shown = &names[..shown];
     let mut words: Vec<&str> = shown.iter().map(String::as_str).chain(more.as_deref()).collect();
     let last = words.pop().unwrap_or_default();
     if words.is_empty() { last.to_owned() } else { format!("{} and {last}", words.join(", ")) }

@@ -76,7 +76,7 @@ pub fn needed(answer: &Answer) -> String {
             (None, None) => return None,
         };
         let buffers = format!("{} buffers of {}", found.device.buffers, in_its_unit(&found.device));
-        Some(format!("{} needs {buffers}{under}{limit}. ", called(group, device)))
+        Some(device.device.beginning(format!("{} needs {buffers}{under}{limit}. ", called(group, device))))
     };
     failing.filter_map(sentence).take(MAX_NAMED).collect()
 }
@@ -145,9 +145,9 @@ mod tests {
         };
         // The longest stall of ten hours is 10.7 ms: a little longer than eight periods.
         let most = said(3_000, "audio 64@48kHz", 10 * 86_400, true);
-        assert_eq!(most, "audio needs 10 buffers of 64 frames, as far as 10.0 h show. ");
+        assert_eq!(most, "Audio needs 10 buffers of 64 frames, as far as 10.0 h show. ");
         let enough = said(3_000, "audio 64@48kHz", 3_600, true);
-        assert!(enough.starts_with("audio needs ") && enough.ends_with(" buffers of 64 frames. "), "{enough}");
+        assert!(enough.starts_with("Audio needs ") && enough.ends_with(" buffers of 64 frames. "), "{enough}");
         let [quiet, unasked, slot] =
             [(0, "audio 64@48kHz", true), (3_000, "audio 64@48kHz", false), (3_000, "5g-slot", true)]
                 .map(|(stalls, spec, advise)| said(stalls, spec, 10 * 86_400, advise));

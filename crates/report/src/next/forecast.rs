@@ -121,7 +121,7 @@ fn measured<'a>(
 ) -> Option<(&'a str, NextStep)> {
     let (again, load) = (asked.again?, load_option(&group.load, known_loads));
     let purpose = if further_s <= 2.0 * FIRST_STEP_S {
-        format!("measures for as long as {need}")
+        format!("measures for as long as {need}").replace("for as long as it takes", "long enough")
     } else {
         let (fails, events) = if is_loop(&device.device) { ("is late", "overruns") } else { ("runs dry", "underruns") };
         let apart = format_seconds(FIRST_STEP_S * group.compression / ZERO_EVENTS);

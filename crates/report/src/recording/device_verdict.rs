@@ -11,7 +11,7 @@ use punctual_recording::{Document, format_ns};
 
 /// What the table of devices shows, to be followed by what stands in parentheses.
 pub(super) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its \
-                                       worst CPU: once for each wait, however many wakeups that made late";
+                                       worst CPU: each wait counts once, however many wakeups it delays";
 
 /// The verdict of a check of devices, one sentence each, after what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
@@ -78,11 +78,12 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
         [] => {
             let lengths: Vec<String> =
                 parts.iter().map(|(document, _)| format!("{} {}", spoken_duration(document), when(document))).collect();
-            format!("{name} would not once have {fails} in {}", lengths.join(" and "))
+            format!("{name} would not have {fails} in {}", lengths.join(" and "))
         }
         late => format!("{name} would have {fails} {}", late.join(" and ")),
     };
     let work = work_in_words(device).map(|work| format!(", with {work}")).unwrap_or_default();
+    let met = device.beginning(met);
     format!("{met}{work}; {}.", outcome(&judged.answer, !late.is_empty()))
 }
 
@@ -98,7 +99,7 @@ fn rank(answer: &DeviceAnswer) -> u8 {
 
 fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
     let found = &answer.underruns;
-    let wanted = format!("(at most once in {} is wanted)", format_seconds(answer.device.want_s as f64));
+    let wanted = format!("(the target is at most one {} {})", event(&answer.device), every(answer.device.want_s));
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => format!("it holds {wanted}"),
         (Outcome::HoldsAsRecorded, _) => format!("it holds while conditions stay as recorded {wanted}"),
@@ -108,6 +109,21 @@ fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
             format!("it is too early to say {asked} {wanted}: measure {}", so_much_more(found, further))
         }
         (Outcome::Unknown, None) => format!("whether it holds {wanted} cannot be told"),
+    }
+}
+
+/// What a device's users count.
+fn event(device: &Profile) -> &'static str {
+    if is_loop(device) { "overrun" } else { "underrun" }
+}
+
+/// How often that may be.
+fn every(want_s: u64) -> String {
+    match want_s {
+        3_600 => "an hour".to_owned(),
+        86_400 => "a day".to_owned(),
+        604_800 => "a week".to_owned(),
+        other => format!("in {}", format_seconds(other as f64)),
     }
 }
 
@@ -128,7 +144,7 @@ mod tests {
             found.groups[0].devices.iter().map(|device| outcome(device, stalls > 0)).collect::<Vec<_>>()
         };
         let late = said(3_000);
-        assert!(late[0].starts_with("it fails (at most once in ") && late[0].ends_with("is wanted)"), "{late:?}");
+        assert_eq!(late[0], "it fails (the target is at most one underrun an hour)");
         let quiet = said(0);
         assert!(quiet.iter().all(|words| !words.contains("fails")), "{quiet:?}");
     }

@@ -214,6 +214,6 @@ mod tests {
         };
         let text = device_table(&measurement);
         assert!(text.contains("late wakeups, mixed") && text.contains(" 5,000 "), "{text}");
-        assert!(!text.contains("77,777") && text.contains("once for each wait, however many wakeups"), "{text}");
+        assert!(!text.contains("77,777") && text.contains("each wait counts once, however many wakeups"), "{text}");
     }
 }
