@@ -112,10 +112,10 @@ fn the_page_shows_what_the_recordings_hold() {
     assert!(home.starts_with(&microseconds(total("none", "min_ns"))) && home.contains("100 % (12,000)"), "{home}");
     let end = told("end:");
     let longest = microseconds(total("mixed", "max_ns"));
-    assert!(end.starts_with(&longest) && end.contains("idle: none") && end.contains("(1)"), "{end}");
+    assert!(end.starts_with(&longest) && end.contains("no load added: none") && end.contains("(1)"), "{end}");
     assert_eq!((told("gone:"), told("pressed:")), ("true".into(), "false".into()));
     assert!(told("hover:").contains("CPU 0") && told("hover:").contains(" us"), "{}", told("hover:"));
-    assert!(told("said:").starts_with(&longest) && !told("said:").contains("idle"), "{}", told("said:"));
+    assert!(told("said:").starts_with(&longest) && !told("said:").contains("no load added"), "{}", told("said:"));
 }
 
 #[test]
