@@ -306,6 +306,38 @@ fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
 }
 
 #[test]
+fn what_was_set_on_the_command_line_and_of_devices_is_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, context) in [("a", "thread:80"), ("b", "irq")] {
+        let path = directory.path().join(name);
+        write(&path, &Made { run_id: name, seconds: 2, ..PLAIN });
+        let document = path.join("recording.json");
+        let mut made: serde_json::Value = serde_json::from_slice(&std::fs::read(&document).unwrap()).unwrap();
+        made["kind"] = "activations".into();
+        made["provenance"]["command_line"] =
+            serde_json::json!(["punctual", "device", "run", "sdr x2", "-c", context, "-D", "2s", "-o", name]);
+        std::fs::write(&document, made.to_string()).unwrap();
+        let device = DeviceSummary { device: "sdr".into(), context: context.into(), ..DeviceSummary::default() };
+        let activations = ActivationDocument {
+            schema: ACTIVATIONS_SCHEMA.to_owned(),
+            devices: vec![device],
+            ..ActivationDocument::default()
+        };
+        std::fs::write(path.join("activations.json"), serde_json::to_string(&activations).unwrap()).unwrap();
+    }
+    let found = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    let rows: Vec<String> = found["differences"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    let row = |area: &str, what: &str, a: &str, b: &str| {
+        serde_json::json!({"area": area, "what": what, "a": a, "b": b}).to_string()
+    };
+    assert_eq!(
+        rows,
+        [row("program", "options", "-c thread:80", "-c irq"), row("device", "context", "thread:80", "irq")],
+        "{found}"
+    );
+}
+
+#[test]
 fn where_devices_were_recorded_they_are_said_not_to_be_compared() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {

@@ -30,6 +30,8 @@ pub struct Run {
     pub stages: BTreeMap<(String, Stage), RunStage>,
     /// The cycles of followed loops that were recorded with their period, by measure; not gathered with the wakeups.
     pub cycles: BTreeMap<String, CycleCount>,
+    /// How its devices were set up ([`device_settings`](crate::device_settings)); not gathered with the wakeups.
+    pub devices: Vec<(String, String)>,
 }
 
 /// How long a recording measured, ns.
@@ -120,7 +122,7 @@ impl Gather {
         if stages.is_empty() {
             return Err(Error(self.document.without_wakeups()));
         }
-        Ok(Run { document: self.document, stages, cycles: BTreeMap::new() })
+        Ok(Run { document: self.document, stages, cycles: BTreeMap::new(), devices: Vec::new() })
     }
 }
 

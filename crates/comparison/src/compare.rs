@@ -2,12 +2,13 @@
 
 use crate::blocks::{Run, RunStage};
 use crate::devices::{DeviceComparison, compare_devices, joined};
-use crate::differences::{Difference, differences};
+use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::notes::notes;
 use crate::overruns::overruns;
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
+use crate::settings::differences_of_runs;
 use crate::side::{Side, SideSummary, summary};
 use crate::standing::{Standing, are_paired, began};
 use crate::throughput::{Throughput, throughput};
@@ -190,7 +191,7 @@ pub(crate) fn compare_with(
         decided_by,
         devices: device_rows.flatten().collect(),
         throughput: throughput(a, b),
-        differences: [differences(first_a, first_b), overruns(&a.runs, &b.runs)].concat(),
+        differences: [differences_of_runs(&a.runs[0], &b.runs[0]), overruns(&a.runs, &b.runs)].concat(),
         notes,
         is_paired,
         is_of_one_machine: hosts.all(|host| host.is_as(&first_a.provenance.host)),

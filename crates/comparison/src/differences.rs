@@ -1,6 +1,6 @@
 //! What differs between two recordings besides the latencies.
 
-use punctual_recording::{Document, FollowedThread, Provenance, Setting, Task};
+use punctual_recording::{Document, Followed, FollowedThread, Provenance, Setting, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most followed threads whose different scheduling is mentioned: a program may have any number of them.
@@ -9,7 +9,7 @@ const MAX_THREADS: usize = 8;
 /// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `host`, `configuration`, `load`, `tuning`, `program`, or `cycles` of followed loops.
+    /// Where: `host`, `configuration`, `load`, `tuning`, `program`, `device`, or `cycles` of followed loops.
     pub area: &'static str,
     /// What it is.
     pub what: String,
@@ -21,8 +21,9 @@ pub struct Difference {
 
 /// Everything that differs between the provenance of two recordings, in the order in which it is shown.
 pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
+    let has_nice = [a, b].iter().all(|side| side.followed.as_ref().is_some_and(knows_nice));
     let followed = [a, b].map(|side| match &side.followed {
-        Some(followed) => schedulings(&side.tasks, &followed.threads),
+        Some(followed) => schedulings(&side.tasks, &followed.threads, has_nice),
         None => BTreeMap::new(),
     });
     let (a, b) = (&a.provenance, &b.provenance);
@@ -75,13 +76,24 @@ pub(crate) fn differences(a: &Document, b: &Document) -> Vec<Difference> {
     found
 }
 
-/// Policies and priorities of followed threads, by name.
-fn schedulings<'a>(tasks: &'a [Task], threads: &'a [FollowedThread]) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
-    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+/// Whether any thread's niceness is known: older recordings do not hold it.
+fn knows_nice(followed: &Followed) -> bool {
+    followed.threads.iter().any(|thread| thread.nice.is_some())
+}
+
+/// Policies and priorities of followed threads, and with `has_nice` the niceness of ordinary ones, by name.
+fn schedulings<'a>(
+    tasks: &'a [Task],
+    threads: &'a [FollowedThread],
+    has_nice: bool,
+) -> BTreeMap<&'a str, BTreeSet<String>> {
+    let mut named: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (thread, task) in threads.iter().zip(tasks) {
         let scheduling = task.measure.strip_prefix(thread.name.as_str()).map(str::trim_start);
         if let Some(scheduling) = scheduling.filter(|scheduling| !scheduling.is_empty()) {
-            named.entry(&thread.name).or_default().insert(scheduling);
+            let nice = thread.nice.filter(|nice| has_nice && *nice != 0);
+            let words = nice.map_or_else(|| scheduling.to_owned(), |nice| format!("{scheduling} (nice {nice})"));
+            named.entry(&thread.name).or_default().insert(words);
         }
     }
     named
@@ -89,10 +101,11 @@ fn schedulings<'a>(tasks: &'a [Task], threads: &'a [FollowedThread]) -> BTreeMap
 
 /// The names that both sides have with different scheduling, and the scheduling of each.
 fn in_common<'a>(
-    a: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
-    b: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
+    a: &'a BTreeMap<&'a str, BTreeSet<String>>,
+    b: &'a BTreeMap<&'a str, BTreeSet<String>>,
 ) -> impl Iterator<Item = (&'a str, String, String)> {
-    let words = |schedulings: &BTreeSet<&str>| schedulings.iter().copied().collect::<Vec<&str>>().join(", ");
+    let words =
+        |schedulings: &BTreeSet<String>| schedulings.iter().map(String::as_str).collect::<Vec<&str>>().join(", ");
     let both = a.iter().filter_map(move |(name, left)| Some((*name, left, b.get(name)?)));
     both.filter(|(_, left, right)| left != right).map(move |(name, left, right)| (name, words(left), words(right)))
 }
@@ -141,9 +154,27 @@ mod tests {
         };
         let before = recorded(&[("robot-ctl", "other"), ("log", "other"), ("gone", "other")]);
         let after = recorded(&[("robot-ctl", "other"), ("robot-ctl", "fifo:60"), ("log", "other")]);
-        let (a, b) = (schedulings(&before.0, &before.1), schedulings(&after.0, &after.1));
+        let (a, b) = (schedulings(&before.0, &before.1, true), schedulings(&after.0, &after.1, true));
         let found: Vec<(&str, String, String)> = in_common(&a, &b).collect();
         assert_eq!(found, [("robot-ctl", "other".to_owned(), "fifo:60, other".to_owned())]);
         assert_eq!(in_common(&a, &a).count(), 0);
+    }
+
+    #[test]
+    fn niceness_is_part_of_how_threads_are_scheduled_where_both_sides_know_it() {
+        let tasks =
+            [Task { measure: "api other".to_owned(), tid: 1, cpu: None, period_ns: 0, counters: Counters::default() }];
+        let side = |nice| [FollowedThread { name: "api".to_owned(), nice, ..FollowedThread::default() }];
+        let (plain, eager) = (side(Some(0)), side(Some(-15)));
+        for (has_nice, expected) in [(true, Some("other (nice -15)")), (false, None)] {
+            let (a, b) = (schedulings(&tasks, &plain, has_nice), schedulings(&tasks, &eager, has_nice));
+            let found = in_common(&a, &b).next().map(|(_, left, right)| {
+                assert_eq!(left, "other");
+                right
+            });
+            assert_eq!(found.as_deref(), expected, "{has_nice}");
+        }
+        let knows = |nice| knows_nice(&Followed { threads: side(nice).to_vec(), ..Followed::default() });
+        assert!(knows(Some(0)) && !knows(None));
     }
 }

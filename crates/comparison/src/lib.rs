@@ -42,6 +42,7 @@ mod rank;
 
 pub mod ratio;
 mod resample;
+mod settings;
 mod several;
 mod side;
 mod standing;
@@ -56,6 +57,7 @@ pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};
+pub use settings::device_settings;
 pub use several::{Shared, are_clear, compare_several};
 pub use side::{Side, SideSummary};
 pub use standing::{MIN_RUNS, Standing, comes_first, order_of_round};

@@ -1,6 +1,6 @@
 //! What a reader of a comparison must know first.
 
-use crate::differences::differences;
+use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::Standing;
 use punctual_recording::{EndReason, RecordingKind, Stage, agreeing, counted};
@@ -37,7 +37,7 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     }
     let mut varying: Vec<String> = Vec::new();
     for run in side.runs.iter().skip(1) {
-        for difference in differences(&side.runs[0].document, &run.document) {
+        for difference in differences_of_runs(&side.runs[0], run) {
             let what = format!("{} {}", difference.area, difference.what);
             if !varying.contains(&what) {
                 varying.push(what);

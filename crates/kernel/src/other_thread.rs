@@ -67,6 +67,12 @@ impl ThreadScheduling {
         (self.policy == libc::SCHED_DEADLINE as u32).then_some((self.runtime_ns, self.period_ns))
     }
 
+    /// The niceness of an ordinary thread.
+    pub fn nice(self) -> Option<i32> {
+        let is_ordinary = matches!(self.policy as i32, libc::SCHED_OTHER | libc::SCHED_BATCH);
+        is_ordinary.then_some(self.nice)
+    }
+
     /// Whether a thread that is scheduled so goes before, or beside, one with this real-time priority.
     pub fn is_at_least(self, priority: u32) -> bool {
         match self.policy as i32 {
@@ -320,6 +326,8 @@ mod tests {
             scheduling::set_nice(3);
             let before = Before::of(tid).unwrap();
             assert_eq!(before.scheduling.to_string(), "other, nice 3");
+            assert_eq!(before.scheduling.nice(), Some(3));
+            assert_eq!(ThreadScheduling::fifo(5).nice(), None);
             if let Err(refused) = ThreadScheduling::reserved(100_000, 10_000_000).set(tid) {
                 return punctual_testing::skip("a_thread_is_changed_and_put_back", refused.to_string());
             }

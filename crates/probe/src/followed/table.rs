@@ -7,6 +7,7 @@ use super::records::{
 use super::selection::{name_of, policy_of, process_of};
 use crate::shared::names::before_zero;
 use crate::shared::recent::{Placed, Recent};
+use punctual_kernel::other_thread::ThreadScheduling;
 use punctual_recording::{
     Counters, FollowedStamps, FollowedThread, OTHERS, Softirq, Task, Vector, Waker, WakerKind, Wakeup, Writer,
 };
@@ -241,7 +242,9 @@ impl Table {
 
     fn add(&mut self, tid: u32, process: u32, name: String, measure: String, writer: &mut Writer) -> usize {
         let task = writer.add_task(Task { measure, tid, cpu: None, period_ns: 0, counters: Counters::default() });
-        writer.followed_mut().threads.push(FollowedThread { tid, process, name, ..FollowedThread::default() });
+        // Those that share an entry have no niceness of their own.
+        let nice = if tid == 0 { None } else { ThreadScheduling::of(tid).ok().and_then(ThreadScheduling::nice) };
+        writer.followed_mut().threads.push(FollowedThread { tid, process, name, nice, ..FollowedThread::default() });
         self.counts.push(Counts::default());
         task
     }

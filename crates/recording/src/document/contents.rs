@@ -75,6 +75,10 @@ pub struct FollowedThread {
     pub ended_ns: Option<u64>,
     /// What woke it and how often, by kind and name; after the 64th, `others`.
     pub woken_by: BTreeMap<String, u64>,
+    /// Its niceness when it was first seen, if it was an ordinary thread then; `None` also in older recordings and for
+    /// threads that had ended by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
 }
 
 /// The kind of what wakes threads.

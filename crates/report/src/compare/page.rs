@@ -1,6 +1,6 @@
 //! The page of `punctual compare --html`: A beside B.
 
-use super::text::{MAX_TOLD, no_difference_below};
+use super::text::{MAX_TOLD, no_difference_below, nothing_else_differs};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, factor, measure, verdict};
@@ -336,7 +336,10 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
         columns.extend(["A", "B", "B to A"].map(Column::numbers));
         blocks.push(Block::Table(Table { caption: "What the loads got done".into(), columns, rows: rows.collect() }));
     }
-    blocks.push(differences_block(&comparison.differences));
+    blocks.push(match &comparison.differences[..] {
+        [] => Block::Text(nothing_else_differs(comparison).to_owned()),
+        differences => differences_block(differences),
+    });
     Section {
         id: "provenance".into(),
         title: "Provenance".into(),

@@ -213,11 +213,20 @@ pub fn text(comparison: &Comparison) -> String {
         let _ = writeln!(text, "\nWhat the loads got done\n\n{}", throughput_table(comparison));
     }
     if comparison.differences.is_empty() {
-        let _ = writeln!(text, "\nNo other difference is recorded.");
+        let _ = writeln!(text, "\n{}", nothing_else_differs(comparison));
     } else {
         let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
     }
     text
+}
+
+/// Says that nothing else differs, as far as is known.
+pub(super) fn nothing_else_differs(comparison: &Comparison) -> &'static str {
+    if comparison.follows() {
+        "No other difference is recorded; control groups and quotas of followed threads are not."
+    } else {
+        "No other difference is recorded."
+    }
 }
 
 pub(super) fn side_line(side: &SideSummary) -> String {

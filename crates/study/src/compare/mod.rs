@@ -3,12 +3,12 @@
 pub(crate) mod inputs;
 
 use crate::{StudyError, record_under_watched};
-use punctual_comparison::{Gather, Side, are_clear, order_of_round};
+use punctual_comparison::{Gather, Side, are_clear, device_settings, order_of_round};
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{Directory, EndReason, Recording};
+use punctual_recording::{Directory, EndReason, Recording, read_activation_document};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -240,6 +240,7 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     if let Some(period_ns) = run.document.followed.as_ref().and_then(|followed| followed.period_ns) {
         run.cycles = recording.cycles(period_ns)?;
     }
+    run.devices = read_activation_document(path)?.as_ref().map(device_settings).unwrap_or_default();
     // Without a grid there are no devices to judge, which is no fault.
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged());
