@@ -6,7 +6,7 @@ use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::notes::notes;
-use crate::overruns::overruns;
+use crate::overruns::{name_of, overruns};
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, SideSummary, summary};
@@ -92,6 +92,12 @@ impl Comparison {
         self.a.missed.is_none() && self.b.missed.is_none()
     }
 
+    /// The names of the threads of A and of B, where these are different threads ([`Standing::OtherThreads`]).
+    pub fn different_threads(&self) -> Option<(&str, &str)> {
+        let (a, b) = &self.stages.first().filter(|_| self.standing == Standing::OtherThreads)?.measure;
+        Some((name_of(a), name_of(b)))
+    }
+
     /// The stage by which the whole is judged if nothing decided: the first measure's total.
     pub fn total(&self) -> Option<&StageComparison> {
         let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));
@@ -170,7 +176,11 @@ pub(crate) fn compare_with(
     });
     let stages: Vec<StageComparison> = compared.collect();
     let (outcome, decided_by) = overall(&stages);
-    let standing = Standing::of(&times_a, &times_b);
+    let standing = if are_of_other_threads(first_a, first_b, &measures) {
+        Standing::OtherThreads
+    } else {
+        Standing::of(&times_a, &times_b)
+    };
     let totals = pairs.iter().zip(&stages).filter(|(pair, _)| pair.stage == Stage::Total);
     let needed = totals.flat_map(|(pair, stage)| pair.runs_needed(&stage.ratios, families[1]));
     let device_rows = measures.iter().filter_map(|(left, right)| {
@@ -314,6 +324,13 @@ fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
     }
 }
 
+/// Whether the sides followed threads of different names because different ones were asked for. What one question found
+/// may have been renamed by the change that is compared.
+fn are_of_other_threads(a: &Document, b: &Document, measures: &[(String, String)]) -> bool {
+    let Some((left, right)) = a.followed.as_ref().zip(b.followed.as_ref()) else { return false };
+    left.asked != right.asked && measures.iter().all(|(one, other)| name_of(one) != name_of(other))
+}
+
 fn stage_of<'a>(side: &'a Side, measure: &str, stage: Stage) -> Vec<&'a RunStage> {
     side.runs.iter().filter_map(|run| run.stages.get(&(measure.to_owned(), stage))).collect()
 }
@@ -352,5 +369,39 @@ fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
             (outcome, Some((index, by)))
         }
         _ => (Outcome::NoDifference, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_recording::{Counters, Followed, Provenance, SCHEMA};
+
+    fn following(asked: Option<&str>) -> Document {
+        let value = serde_json::json!({
+            "schema": SCHEMA, "ended": null, "provenance": Provenance::default(), "tasks": [],
+            "counters": Counters::default(), "segments": 1, "distributions": [],
+        });
+        let mut document: Document = serde_json::from_value(value).unwrap();
+        document.followed = asked.map(|asked| Followed { asked: vec![asked.to_owned()], ..Followed::default() });
+        document
+    }
+
+    #[test]
+    fn threads_of_other_names_that_were_asked_for_by_other_names_are_other_threads() {
+        let measures = |a: &str, b: &str| vec![(a.to_owned(), b.to_owned())];
+        let [api, store] = ["threads named ^api", "threads named ^store"].map(|asked| following(Some(asked)));
+        let cases = [
+            (&api, &store, measures("api other", "store other"), true),
+            // Only the policy differs.
+            (&api, &store, measures("api other", "api fifo:50"), false),
+            // One question found both.
+            (&api, &api, measures("api-1 other", "api-2 other"), false),
+            // Punctual's own threads.
+            (&following(None), &following(None), measures("fifo:80", "fifo:50"), false),
+        ];
+        for (a, b, measures, expected) in &cases {
+            assert_eq!(are_of_other_threads(a, b, measures), *expected, "{measures:?}");
+        }
     }
 }

@@ -35,7 +35,7 @@ fn named(runs: &[Run]) -> Named {
 }
 
 /// The name before policy and priority, because these may be what was changed.
-fn name_of(measure: &str) -> &str {
+pub(crate) fn name_of(measure: &str) -> &str {
     measure.rsplit_once(' ').map_or(measure, |(name, _)| name)
 }
 

@@ -24,6 +24,9 @@ pub enum Standing {
     /// These runs only: inputs to a program were put in at another pace on either side, so that what differs is how it was
     /// used.
     OtherPace,
+    /// These runs only: other programs' threads were followed, and those of either side have different names, so that what
+    /// differs is whose wakeups they are.
+    OtherThreads,
 }
 
 impl Standing {
@@ -34,6 +37,7 @@ impl Standing {
             Standing::TooFewRuns { .. } => "too few runs",
             Standing::OneAfterTheOther => "one side after the other",
             Standing::OtherPace => "other pace",
+            Standing::OtherThreads => "other threads",
         }
     }
 
@@ -52,7 +56,7 @@ impl Standing {
             Standing::Systems if !is_paired => Some(
                 "the runs were not measured in turn: whatever changed on the machine meanwhile is part of the ratios",
             ),
-            Standing::Systems | Standing::OtherPace => None,
+            Standing::Systems | Standing::OtherPace | Standing::OtherThreads => None,
         }
     }
 

@@ -18,7 +18,8 @@ pub struct CompareAnswer<'a> {
     /// What to run next, at most two commands.
     next: Vec<NextStep>,
     outcome: &'static str,
-    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`).
+    /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`,
+    /// `other threads`).
     standing: &'static str,
     /// How these runs compare, whether or not that is a verdict on the systems.
     these_runs: &'static str,
@@ -49,7 +50,7 @@ impl<'a> CompareAnswer<'a> {
         });
         let [more_runs_a, more_runs_b] = match comparison.standing {
             Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace => [0, 0],
+            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
         };
         CompareAnswer {
             schema: "punctual.compare/1",

@@ -41,8 +41,12 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
     if !same.is_empty() {
         sentences.push(format!("No difference from A that these data can show: {}.", same.join(", ")));
     }
+    for (name, (a, own)) in labelled().filter_map(|(name, one)| Some((name, one.different_threads()?))) {
+        sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
+    }
+    let is_unjudged = |one: &Comparison| !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
     let unjudged: Vec<String> =
-        labelled().filter(|(_, one)| one.standing != Standing::Systems).map(|(name, _)| name.to_string()).collect();
+        labelled().filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
     if !unjudged.is_empty() {
         sentences.push(format!(
             "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",

@@ -13,9 +13,14 @@ use std::fmt::Write;
 /// The verdict in words. It says only what holds, and *better* and *worse* only of systems.
 pub fn verdict(comparison: &Comparison) -> String {
     let Some(total) = comparison.total() else { return "The two sides measured nothing in common.".to_owned() };
+    let different = comparison.different_threads().map(|(a, b)| {
+        format!(
+            "A and B are different threads, {a} and {b}: the ratios compare one with the other, not before with after. "
+        )
+    });
     let ratio = comparison.decided_by.and_then(|(_, by)| total.ratios.get(by));
     let is_verdict = comparison.standing == Standing::Systems;
-    let mut verdict = match (comparison.outcome, ratio) {
+    let sentence = match (comparison.outcome, ratio) {
         (Outcome::NoDifference, _) | (_, None) => no_difference(comparison, total),
         (outcome, Some(ratio)) => {
             let words = match (is_verdict, outcome) {
@@ -35,6 +40,7 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
+    let mut verdict = different.unwrap_or_default() + &sentence;
     // It measures threads of its own, never threads that were followed, and on the machine that it runs on.
     let repeats = !comparison.follows() && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
@@ -129,6 +135,9 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
         Standing::OneAfterTheOther => Some(format!(
             "These runs cannot tell a difference of the {what} from whatever else changed on the machine between the two sides: \
              measure them in turn, or add another run of the first side."
+        )),
+        Standing::OtherThreads => Some(format!(
+            "This says nothing of the {what}: record both sides with one `--comm` that matches the threads of both."
         )),
         Standing::OtherPace => {
             Some(format!("These runs say nothing of the {what}: what differs is the pace at which they were used."))

@@ -51,7 +51,7 @@ impl<'a> CompareInteractAnswer<'a> {
     pub fn new(comparison: &'a InputComparison, next: Vec<NextStep>, exit_code: u8) -> CompareInteractAnswer<'a> {
         let [more_runs_a, more_runs_b] = match comparison.standing {
             Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace => [0, 0],
+            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
         };
         CompareInteractAnswer {
             schema: "punctual.compare-interact/1",
