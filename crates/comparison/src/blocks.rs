@@ -2,15 +2,10 @@
 
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
+use crate::in_time::{InTime, cut};
 use crate::resample::{BINS, Stretches, bin};
 use punctual_recording::{CycleCount, Distribution, Document, Stage, Wakeup};
 use std::collections::BTreeMap;
-
-/// A recording is cut into at most this many stretches.
-const MAX_STRETCHES: u64 = 600;
-/// A short recording is cut into this many, which are shorter than a second.
-const MIN_STRETCHES: u64 = 20;
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// One stage of one run.
 #[derive(Debug, Clone)]
@@ -30,6 +25,10 @@ pub struct Run {
     pub stages: BTreeMap<(String, Stage), RunStage>,
     /// The cycles of followed loops that were recorded with their period, by measure; not gathered with the wakeups.
     pub cycles: BTreeMap<String, CycleCount>,
+    /// When single wakeups of followed loops took longer than the period, until their thread slept again, by measure.
+    pub long_responses: BTreeMap<String, InTime>,
+    /// When its slow requests ended, as far as evidence of them was kept; not gathered with the wakeups.
+    pub slow_requests: Option<InTime>,
     /// How its devices were set up ([`device_settings`](crate::device_settings)); not gathered with the wakeups.
     pub devices: Vec<(String, String)>,
 }
@@ -53,6 +52,11 @@ pub struct Gather {
     stretch_ns: u64,
     first_ns: u64,
     stretches: usize,
+    length_ns: u64,
+    /// The period of followed loops, if it is known.
+    period_ns: Option<u64>,
+    /// By measure: the wakeups that took longer.
+    long_responses: BTreeMap<usize, InTime>,
     /// Where each thread's stages are counted, by thread id.
     measure_of: BTreeMap<u32, usize>,
     measures: Vec<String>,
@@ -63,8 +67,8 @@ pub struct Gather {
 impl Gather {
     /// Counts the wakeups of a recording with this document.
     pub fn new(document: Document) -> Gather {
-        let length = measured_ns(&document).max(1);
-        let stretch_ns = (length / MAX_STRETCHES).max((length / MIN_STRETCHES).clamp(1, SECOND_NS));
+        let length = measured_ns(&document);
+        let (stretch_ns, stretches) = cut(length);
         let mut measures: Vec<String> = document.tasks.iter().map(|task| task.measure.clone()).collect();
         measures.sort_unstable();
         measures.dedup();
@@ -72,7 +76,10 @@ impl Gather {
         let measure_of = document.tasks.iter().map(|task| (task.tid, place(&task.measure))).collect();
         Gather {
             first_ns: document.provenance.started_ns,
-            stretches: (length.div_ceil(stretch_ns) as usize).clamp(1, MAX_STRETCHES as usize + 1),
+            stretches,
+            length_ns: length,
+            period_ns: document.followed.as_ref().and_then(|followed| followed.period_ns),
+            long_responses: BTreeMap::new(),
             stretch_ns,
             measure_of,
             counts: vec![Vec::new(); measures.len() * Stage::ALL.len()],
@@ -84,6 +91,11 @@ impl Gather {
     /// Counts one wakeup.
     pub fn push(&mut self, wakeup: &Wakeup) {
         let Some(&measure) = self.measure_of.get(&wakeup.tid) else { return };
+        let response_ns = wakeup.work_ns.map(|work_ns| wakeup.total_ns.saturating_add(work_ns));
+        if self.period_ns.zip(response_ns).is_some_and(|(period_ns, response_ns)| response_ns > period_ns) {
+            let new = || InTime::new(self.first_ns, self.length_ns);
+            self.long_responses.entry(measure).or_insert_with(new).take(wakeup.expected_ns);
+        }
         let since = wakeup.expected_ns.saturating_sub(self.first_ns);
         let stretch = ((since / self.stretch_ns) as usize).min(self.stretches - 1);
         for (index, stage) in Stage::ALL.into_iter().enumerate() {
@@ -122,7 +134,15 @@ impl Gather {
         if stages.is_empty() {
             return Err(Error(self.document.without_wakeups()));
         }
-        Ok(Run { document: self.document, stages, cycles: BTreeMap::new(), devices: Vec::new() })
+        let long = self.long_responses.into_iter().map(|(measure, found)| (self.measures[measure].clone(), found));
+        Ok(Run {
+            long_responses: long.collect(),
+            document: self.document,
+            stages,
+            cycles: BTreeMap::new(),
+            slow_requests: None,
+            devices: Vec::new(),
+        })
     }
 }
 

@@ -1,12 +1,12 @@
 //! Two sides of runs, compared.
 
 use crate::blocks::{Run, RunStage};
+use crate::counts::{CountComparison, counts, name_of};
 use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::notes::notes;
-use crate::overruns::{name_of, overruns};
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, SideSummary, summary};
@@ -72,6 +72,8 @@ pub struct Comparison {
     pub decided_by: Option<(usize, usize)>,
     /// Each measure's stages, in the order of the tables.
     pub stages: Vec<StageComparison>,
+    /// What was counted on both sides: cycles that took too long, slow requests. Each has an outcome of its own.
+    pub counts: Vec<CountComparison>,
     /// The devices of the question.
     pub devices: Vec<DeviceComparison>,
     /// How much the loads got done.
@@ -187,11 +189,7 @@ pub(crate) fn compare_with(
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
     let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
-    let mut notes = notes(a, b, standing, is_paired);
-    let absent: Vec<&str> = absent.into_iter().map(Stage::name).collect();
-    if !absent.is_empty() {
-        notes.push(format!("not seen in every run, so left out: {}", absent.join(", ")));
-    }
+    let notes = notes(a, b, standing, is_paired).into_iter().chain(note_on_absent(absent)).collect();
     Ok(Comparison {
         a: summary(a),
         b: summary(b),
@@ -199,14 +197,21 @@ pub(crate) fn compare_with(
         standing,
         runs_needed: needed.min(),
         decided_by,
+        counts: counts(&a.runs, &b.runs, is_paired, confidence),
         devices: device_rows.flatten().collect(),
         throughput: throughput(a, b),
-        differences: [differences_of_runs(&a.runs[0], &b.runs[0]), overruns(&a.runs, &b.runs)].concat(),
+        differences: differences_of_runs(&a.runs[0], &b.runs[0]),
         notes,
         is_paired,
         is_of_one_machine: hosts.all(|host| host.is_as(&first_a.provenance.host)),
         stages,
     })
+}
+
+/// Says which stages some run lacks.
+fn note_on_absent(absent: BTreeSet<Stage>) -> Option<String> {
+    let absent: Vec<&str> = absent.into_iter().map(Stage::name).collect();
+    (!absent.is_empty()).then(|| format!("not seen in every run, so left out: {}", absent.join(", ")))
 }
 
 /// A stage that was seen in every run of both sides.

@@ -9,7 +9,7 @@ const MAX_THREADS: usize = 8;
 /// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `host`, `configuration`, `load`, `tuning`, `program`, `device`, or `cycles` of followed loops.
+    /// Where: `host`, `configuration`, `load`, `tuning`, `program` or `device`.
     pub area: &'static str,
     /// What it is.
     pub what: String,

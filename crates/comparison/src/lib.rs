@@ -31,13 +31,14 @@
 
 mod blocks;
 mod compare;
+mod counts;
 mod devices;
 mod differences;
 mod error;
 mod figure;
+mod in_time;
 pub mod interact;
 mod notes;
-mod overruns;
 mod rank;
 
 pub mod ratio;
@@ -52,10 +53,12 @@ mod verdict;
 
 pub use blocks::{Gather, Run, RunStage, measured_ns};
 pub use compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Quantiles, StageComparison, compare, is_clear};
+pub use counts::{CountComparison, Counted, EventCount, slow_request_ns};
 pub use devices::{DeviceComparison, RateRatio};
 pub use differences::Difference;
 pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
+pub use in_time::InTime;
 pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};
 pub use settings::device_settings;
 pub use several::{Shared, are_clear, compare_several};

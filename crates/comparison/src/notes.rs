@@ -1,9 +1,10 @@
 //! What a reader of a comparison must know first.
 
+use crate::counts::slow_request_ns;
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::Standing;
-use punctual_recording::{EndReason, RecordingKind, Stage, agreeing, counted};
+use punctual_recording::{Document, EndReason, RecordingKind, Stage, agreeing, counted};
 use std::collections::BTreeSet;
 
 fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
@@ -50,12 +51,16 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     notes
 }
 
-/// Says that requests were recorded, which the comparison ignores.
+/// Says that requests were recorded that cannot be compared.
 fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
-    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
-    recorders.any(|recorder| recorder.stage == Stage::Request).then(|| {
-        "requests were not compared: the verdict is on how late each thread ran once it was woken; `punctual why` of each \
-         recording says which requests were late, and why"
+    let documents = || a.runs.iter().chain(&b.runs).map(|run| &run.document);
+    let are_of_requests =
+        |document: &Document| document.recorder.as_ref().is_some_and(|recorder| recorder.stage == Stage::Request);
+    let thresholds: BTreeSet<Option<u64>> = documents().map(slow_request_ns).collect();
+    let are_compared = thresholds.len() == 1 && !thresholds.contains(&None);
+    (documents().any(are_of_requests) && !are_compared).then(|| {
+        "requests were not compared, which takes the same fixed threshold in all recordings, such as `--why 20ms`: the verdict is \
+         on how late each thread ran once it was woken; `punctual why` of each recording says which requests were late, and why"
             .to_owned()
     })
 }

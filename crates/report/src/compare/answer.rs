@@ -1,5 +1,6 @@
 //! The answer of `punctual compare`.
 
+use super::counts::CountRow;
 use super::{measure, verdict};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -35,6 +36,9 @@ pub struct CompareAnswer<'a> {
     a: SideRow<'a>,
     b: SideRow<'a>,
     stages: Vec<StageRow<'a>>,
+    /// Cycles of loops that took too long, and slow requests, where both sides counted them alike; each has a verdict of
+    /// its own.
+    counts: Vec<CountRow<'a>>,
     devices: Vec<DeviceRow<'a>>,
     throughput: Vec<ThroughputRow<'a>>,
     differences: Vec<DifferenceRow<'a>>,
@@ -69,6 +73,7 @@ impl<'a> CompareAnswer<'a> {
             a: SideRow::new(&comparison.a),
             b: SideRow::new(&comparison.b),
             stages: comparison.stages.iter().map(|stage| StageRow::new(comparison, stage)).collect(),
+            counts: comparison.counts.iter().map(CountRow::new).collect(),
             devices: comparison.devices.iter().map(DeviceRow::new).collect(),
             throughput: comparison.throughput.iter().map(ThroughputRow::new).collect(),
             differences: comparison.differences.iter().map(DifferenceRow::new).collect(),

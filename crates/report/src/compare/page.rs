@@ -1,9 +1,11 @@
 //! The page of `punctual compare --html`: A beside B.
 
+use super::counts::counts_section;
 use super::text::{MAX_TOLD, no_difference_below, nothing_else_differs};
+use super::words::{factor, outcome};
 use crate::NextStep;
 use crate::answer::value;
-use crate::compare::{CompareAnswer, factor, measure, verdict};
+use crate::compare::{CompareAnswer, measure, verdict};
 use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
@@ -22,7 +24,8 @@ use punctual_recording::{Document, Stage};
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let mut sections = vec![ratios(comparison), shares(comparison, &parts), stages(comparison)];
+    let mut sections: Vec<Section> = counts_section(comparison).into_iter().collect();
+    sections.extend([ratios(comparison), shares(comparison, &parts), stages(comparison)]);
     sections.extend(devices(comparison));
     sections.extend(over_time(recorded));
     sections.push(sides_and_differences(comparison));
@@ -186,15 +189,6 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
             comparison.a.name, comparison.b.name
         ),
         blocks,
-    }
-}
-
-/// What B is, with a mark for or against it.
-pub(crate) fn outcome(outcome: Outcome) -> Value {
-    match outcome {
-        Outcome::Better => Value::Good(outcome.name().to_owned()),
-        Outcome::Worse => Value::Bad(outcome.name().to_owned()),
-        Outcome::NoDifference => Value::text(outcome.name()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Several sides, each compared with the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
-use super::text::{factor, interval, side_line, times_as_often, value_of};
+use super::text::{interval, side_line, times_as_often, value_of};
+use super::words::{capitalized, factor};
 use crate::NextStep;
 use crate::answer::Answer;
 use crate::layout::{counted, grouped, microseconds, table};
@@ -54,11 +55,6 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
         ));
     }
     sentences.join(" ")
-}
-
-fn capitalized(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn by_how_much(comparison: &Comparison) -> String {

@@ -1,5 +1,7 @@
 //! What a comparison found.
 
+use super::counts::{counts_table, cycles_in_words, requests_in_words};
+use super::words::factor;
 use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
@@ -40,7 +42,7 @@ pub fn verdict(comparison: &Comparison) -> String {
             )
         }
     };
-    let mut verdict = different.unwrap_or_default() + &sentence;
+    let mut verdict = different.unwrap_or_default() + &beside_counts(comparison, sentence);
     // It measures threads of its own, never threads that were followed, and on the machine that it runs on.
     let repeats = !comparison.follows() && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
@@ -53,10 +55,32 @@ pub fn verdict(comparison: &Comparison) -> String {
         verdict += " Further out in the tail these data cannot tell.";
     }
     verdict += &other_way_round(comparison, total);
+    for words in requests_in_words(comparison) {
+        verdict += &format!(" {words}");
+    }
     if let Some(words) = throughput_in_words(comparison) {
         verdict += &format!(" {words}");
     }
     verdict
+}
+
+/// A sentence on wakeups, after those on cycles. Beside anything that was counted it says what it is about.
+fn beside_counts(comparison: &Comparison, sentence: String) -> String {
+    if comparison.counts.is_empty() {
+        return sentence;
+    }
+    let mut sentences = cycles_in_words(comparison);
+    sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
+    sentences.join(" ")
+}
+
+/// A sentence as it goes on after a colon; the letter of a side stays.
+fn within_a_sentence(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    match letters.next().filter(|_| !sentence.starts_with("B ")) {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => sentence.to_owned(),
+    }
 }
 
 fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
@@ -175,17 +199,6 @@ pub(super) fn interval(ratio: &Ratio) -> Option<String> {
     }
 }
 
-/// A ratio with as many digits as are worth reading.
-pub(crate) fn factor(ratio: f64) -> String {
-    match ratio {
-        _ if !ratio.is_finite() => "-".to_owned(),
-        _ if ratio >= 100.0 => grouped(ratio.round().min(1e15) as u64),
-        _ if ratio >= 10.0 => format!("{ratio:.1}"),
-        _ if ratio >= 0.095 => format!("{ratio:.2}"),
-        _ => format!("{ratio:.3}"),
-    }
-}
-
 /// How much is no difference worth the name, in words.
 pub(super) fn no_difference_below() -> String {
     let (share, time) = ((WORTH_THE_NAME - 1.0) * 100.0, format_ns(RESOLUTION_NS as u64));
@@ -201,6 +214,13 @@ pub fn text(comparison: &Comparison) -> String {
     let _ = writeln!(text);
     for (label, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(text, "{label}  {}", side_line(side));
+    }
+    if !comparison.counts.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nHow often, with limits that include the spread between runs\n\n{}",
+            counts_table(comparison)
+        );
     }
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
     let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; {}", no_difference_below());

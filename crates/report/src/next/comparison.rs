@@ -15,7 +15,8 @@ pub fn after_comparison(
     first: [Option<&Document>; 2],
     again: Option<&dyn Fn(usize) -> String>,
 ) -> Vec<NextStep> {
-    if comparison.standing != Standing::Systems || comparison.outcome == Difference::NoDifference {
+    let outcome = decided(comparison);
+    if comparison.standing != Standing::Systems || outcome == Difference::NoDifference {
         let had = comparison.a.runs.min(comparison.b.runs);
         // If no number of runs is known that would find it, twice as many as these at least find a smaller difference.
         let is_known = comparison.runs_needed.is_some() || comparison.standing != Standing::Systems;
@@ -50,13 +51,19 @@ pub fn after_comparison(
         };
         return vec![NextStep::new(&purpose, command)];
     }
-    let (later, [a, b]) = (if comparison.outcome == Difference::Worse { "B" } else { "A" }, first);
+    let (later, [a, b]) = (if outcome == Difference::Worse { "B" } else { "A" }, first);
     let document = if later == "B" { b } else { a };
     let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
     let (options, command) =
         followed.map(|(followed, provenance)| threads_again(followed, provenance)).unwrap_or_default();
     let purpose = format!("on side {later} records what delays it");
     vec![NextStep::new(&purpose, format!("sudo punctual record --why p99{options}{command}"))]
+}
+
+/// What the cycles and requests say, or else the wakeups.
+fn decided(comparison: &Comparison) -> Difference {
+    let mut outcomes = comparison.counts.iter().map(|row| row.outcome).chain([comparison.outcome]);
+    outcomes.find(|outcome| *outcome != Difference::NoDifference).unwrap_or(Difference::NoDifference)
 }
 
 /// The options with which `punctual record` follows the same threads for the same question, and the command after them.

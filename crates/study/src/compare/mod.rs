@@ -3,12 +3,14 @@
 pub(crate) mod inputs;
 
 use crate::{StudyError, record_under_watched};
-use punctual_comparison::{Gather, Side, are_clear, device_settings, order_of_round};
+use punctual_comparison::{
+    Gather, InTime, Side, are_clear, device_settings, measured_ns, order_of_round, slow_request_ns,
+};
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{Directory, EndReason, Recording, read_activation_document};
+use punctual_recording::{Directory, Document, EndReason, Recording, look_into_episodes, read_activation_document};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -240,11 +242,24 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     if let Some(period_ns) = run.document.followed.as_ref().and_then(|followed| followed.period_ns) {
         run.cycles = recording.cycles(period_ns)?;
     }
+    run.slow_requests = slow_requests(path, &run.document);
     run.devices = read_activation_document(path)?.as_ref().map(device_settings).unwrap_or_default();
     // Without a grid there are no devices to judge, which is no fault.
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged());
     Ok((run, inputs.unwrap_or_default()))
+}
+
+/// No more threads than this read episodes.
+const MAX_THREADS: usize = 4;
+
+/// When slow requests ended, as far as there is evidence that can be read: how many there were is counted without it.
+fn slow_requests(path: &Path, document: &Document) -> Option<InTime> {
+    slow_request_ns(document)?;
+    let mut found = InTime::new(document.provenance.started_ns, measured_ns(document));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    look_into_episodes(path, threads, |episode| episode.end_ns, |end_ns| found.take(end_ns)).ok()?;
+    Some(found)
 }
 
 #[cfg(test)]

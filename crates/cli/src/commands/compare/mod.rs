@@ -77,9 +77,11 @@ impl Taken {
 /// The exit code that `--exit-code` asks for: 2 if a side is worse, 1 if there is no verdict on one, which does not mean that it
 /// is no worse.
 fn outcome_code<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> u8 {
-    let code = |one: &Comparison| match (one.standing, one.outcome) {
-        (Standing::Systems, Outcome::Worse) => 2,
-        (Standing::Systems, _) => 0,
+    let is_worse =
+        |one: &Comparison| one.outcome == Outcome::Worse || one.counts.iter().any(|row| row.outcome == Outcome::Worse);
+    let code = |one: &Comparison| match one.standing {
+        Standing::Systems if is_worse(one) => 2,
+        Standing::Systems => 0,
         _ => 1,
     };
     compared.into_iter().map(code).max().unwrap_or(0)

@@ -1,0 +1,231 @@
+//! How often cycles took too long and requests were slow on either side: sentences, a table, rows.
+
+use super::words::{capitalized, factor, outcome};
+use crate::encode::html::table::{Column, Table, Value};
+use crate::encode::html::{Block, Section};
+use crate::layout::{grouped, table};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
+use punctual_recording::{counted, format_ns};
+use serde::Serialize;
+
+/// The most loops that a verdict names.
+const MAX_NAMED: usize = 3;
+
+/// Sentences on the cycles of loops, which come before everything else: whoever gives a period asks for these.
+pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
+    let cycles: Vec<&CountComparison> =
+        comparison.counts.iter().filter(|row| matches!(row.what, Counted::Cycles { .. })).collect();
+    let mut sentences: Vec<String> =
+        cycles.iter().take(MAX_NAMED).map(|row| sentence(row, comparison.standing)).collect();
+    if cycles.len() > MAX_NAMED {
+        sentences.push(format!("Below: the cycles of {}.", counted(cycles.len() - MAX_NAMED, "more loop")));
+    }
+    sentences
+}
+
+/// Sentences on slow requests.
+pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
+    let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
+    requests.map(|row| sentence(row, comparison.standing)).collect()
+}
+
+fn sentence(row: &CountComparison, standing: Standing) -> String {
+    let what = what(&row.what);
+    if row.a.exposure == 0 || row.b.exposure == 0 {
+        return format!("{}: these could not be counted on both sides.", capitalized(&what));
+    }
+    if row.a.events == 0 && row.b.events == 0 {
+        return format!(
+            "{}: none on either side ({} and {}).",
+            capitalized(&what),
+            out_of(row, &row.a),
+            out_of(row, &row.b)
+        );
+    }
+    let verdict = match (row.outcome, standing == Standing::Systems) {
+        (Outcome::Worse, true) => format!("Worse: more {what}"),
+        (Outcome::Better, true) => format!("Better: fewer {what}"),
+        (Outcome::NoDifference, true) => format!("No detectable difference in {what}"),
+        (Outcome::Worse, false) => format!("In these runs B has more {what}"),
+        (Outcome::Better, false) => format!("In these runs B has fewer {what}"),
+        (Outcome::NoDifference, false) => format!("These runs show no difference in {what}"),
+    };
+    let (a, b) = (side(row, &row.a), side(row, &row.b));
+    format!("{verdict}: {b} on B, {a} on A ({}).", times_as_often(row))
+}
+
+fn what(counted: &Counted) -> String {
+    match counted {
+        Counted::Cycles { of, period_ns } => format!("cycles of {of} longer than {}", format_ns(*period_ns)),
+        Counted::Requests { threshold_ns } => format!("requests slower than {}", format_ns(*threshold_ns)),
+    }
+}
+
+/// How many on a side, and out of what.
+fn side(row: &CountComparison, count: &EventCount) -> String {
+    if count.exposure == 0 {
+        return "not countable".to_owned();
+    }
+    let events = match count.least < count.events {
+        true => format!("{} to {}", grouped(count.least), grouped(count.events)),
+        false => grouped(count.events),
+    };
+    let preposition = if matches!(row.what, Counted::Cycles { .. }) { "of" } else { "in" };
+    format!("{events} {preposition} {}", out_of(row, count))
+}
+
+fn out_of(row: &CountComparison, count: &EventCount) -> String {
+    match row.what {
+        Counted::Cycles { .. } => grouped(count.exposure),
+        Counted::Requests { .. } => format_ns(count.exposure),
+    }
+}
+
+/// How many times as often on B, with limits.
+fn times_as_often(row: &CountComparison) -> String {
+    let ratio = &row.ratio;
+    match (ratio.low, ratio.estimate, ratio.high) {
+        (Some(low), Some(estimate), Some(high)) => {
+            format!("{} times as often, {} to {}", factor(estimate), factor(low), factor(high))
+        }
+        (Some(low), _, _) => format!("at least {} times as often", factor(low)),
+        (None, _, Some(high)) => format!("at most {} times as often", factor(high)),
+        (None, ..) => "no ratio".to_owned(),
+    }
+}
+
+/// The table of what was counted.
+pub(super) fn counts_table(comparison: &Comparison) -> String {
+    table(
+        &["", "A", "B", "B is"],
+        1..3,
+        comparison.counts.iter().map(|row| {
+            let (a, b) = (side(row, &row.a), side(row, &row.b));
+            vec![what(&row.what), a, b, format!("{} ({})", row.outcome.name(), times_as_often(row))]
+        }),
+    )
+}
+
+/// The same on a page.
+pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
+    if comparison.counts.is_empty() {
+        return None;
+    }
+    let columns = ["what", "A", "B", "B as often as A (95 %)", "B is"].map(Column::words).into();
+    let rows = comparison.counts.iter().map(|row| {
+        let (a, b) = (side(row, &row.a), side(row, &row.b));
+        let cells = [what(&row.what), a, b, times_as_often(row)].map(Value::text);
+        cells.into_iter().chain([outcome(row.outcome)]).collect()
+    });
+    Some(Section {
+        id: "counts".into(),
+        title: "Cycles and requests".into(),
+        lead: "How often cycles took longer than their period, or requests longer than the threshold. All limits hold at once \
+               with 95 % probability and include the spread between runs; events that come in bursts count as so many bursts."
+            .into(),
+        blocks: vec![Block::Table(Table {
+            caption: "How often on either side".into(),
+            columns,
+            rows: rows.collect(),
+        })],
+    })
+}
+
+/// What was counted, for programs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct CountRow<'a> {
+    /// `cycles` or `requests`.
+    kind: &'static str,
+    /// Whose cycles.
+    name: Option<&'a str>,
+    /// What they took longer than.
+    limit_ns: u64,
+    a: SideCountRow,
+    b: SideCountRow,
+    /// How many times as often on B; null if A had none.
+    estimate: Option<f64>,
+    /// The lower limit; null if there is none.
+    low: Option<f64>,
+    /// The upper limit; null if there is none.
+    high: Option<f64>,
+    verdict: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SideCountRow {
+    /// How many took longer.
+    events: u64,
+    /// How many certainly did, if some wakeups were not seen.
+    least: u64,
+    /// Out of how many cycles; null for requests.
+    cycles: Option<u64>,
+    /// In how much time; null for cycles.
+    watched_ns: Option<u64>,
+}
+
+impl<'a> CountRow<'a> {
+    pub(super) fn new(row: &'a CountComparison) -> CountRow<'a> {
+        let (kind, name, limit_ns) = match &row.what {
+            Counted::Cycles { of, period_ns } => ("cycles", Some(of.as_str()), *period_ns),
+            Counted::Requests { threshold_ns } => ("requests", None, *threshold_ns),
+        };
+        let side = |count: &EventCount| {
+            let (cycles, watched_ns) =
+                if name.is_some() { (Some(count.exposure), None) } else { (None, Some(count.exposure)) };
+            SideCountRow { events: count.events, least: count.least, cycles, watched_ns }
+        };
+        CountRow {
+            kind,
+            name,
+            limit_ns,
+            a: side(&row.a),
+            b: side(&row.b),
+            estimate: row.ratio.estimate,
+            low: row.ratio.low,
+            high: row.ratio.high,
+            verdict: row.outcome.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_comparison::RateRatio;
+
+    fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
+        let count = |(events, exposure)| EventCount { events, least: events, exposure };
+        let [low, estimate, high] = limits;
+        CountComparison { what, a: count(a), b: count(b), ratio: RateRatio { low, estimate, high }, outcome }
+    }
+
+    #[test]
+    fn a_sentence_has_the_outcome_both_counts_and_the_limits() {
+        let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+        let limits = [Some(0.4), Some(1.03), Some(2.7)];
+        let about_as_many = row(cycles(), (25, 47_692), (28, 51_745), limits, Outcome::NoDifference);
+        assert_eq!(
+            sentence(&about_as_many, Standing::Systems),
+            "No detectable difference in cycles of my-loop longer than 1.00 ms: 28 of 51,745 on B, 25 of 47,692 on A \
+             (1.03 times as often, 0.40 to 2.70)."
+        );
+        let requests = || Counted::Requests { threshold_ns: 20_000_000 };
+        let second = 1_000_000_000;
+        let gone =
+            row(requests(), (427, 15 * second), (0, 15 * second), [None, Some(0.0), Some(0.03)], Outcome::Better);
+        assert_eq!(
+            sentence(&gone, Standing::Systems),
+            "Better: fewer requests slower than 20.0 ms: 0 in 15.0 s on B, 427 in 15.0 s on A (at most 0.030 times as often)."
+        );
+        assert!(sentence(&gone, Standing::OneAfterTheOther).starts_with("In these runs B has fewer requests"));
+        let none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
+        assert_eq!(
+            sentence(&none, Standing::Systems),
+            "Cycles of my-loop longer than 1.00 ms: none on either side (100 and 90)."
+        );
+        let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
+        assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));
+    }
+}
