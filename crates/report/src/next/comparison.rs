@@ -5,17 +5,23 @@ use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
 use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
-use punctual_recording::{Document, Followed, Provenance};
+use punctual_recording::{Document, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first`
-/// are recordings of A and of B, if there are any; `again` is the command that measured both sides, with another number
-/// of repeats; `None` if recordings were compared.
+/// are recordings of A and of B, if there are any, and `directories` those that hold all of a side's; `again` is the
+/// command that measured both sides, with another number of repeats; `None` if recordings were compared.
 pub fn after_comparison(
     comparison: &Comparison,
     first: [Option<&Document>; 2],
+    directories: [Option<&str>; 2],
     again: Option<&dyn Fn(usize) -> String>,
 ) -> Vec<NextStep> {
     let outcome = decided(comparison);
+    if let (Standing::OtherThreads, [Some(a), _]) = (comparison.standing, first) {
+        let place = format!("{}/NUMBER.punctual", directories[1].unwrap_or("B"));
+        let purpose = "follows the threads of A: record side B so, too, then compare again";
+        return vec![NextStep::new(purpose, recorded_again(Some(a), &place))];
+    }
     if comparison.standing != Standing::Systems || outcome == Difference::NoDifference {
         let had = comparison.a.runs.min(comparison.b.runs);
         // If no number of runs is known that would find it, twice as many as these at least find a smaller difference.
@@ -28,20 +34,9 @@ pub fn after_comparison(
         };
         let (purpose, command) = match again {
             Some(again) => (format!("measures both sides in turn, {enough}"), again(runs)),
-            None if !comparison.is_of_one_machine => (
-                format!(
-                    "takes directories: record the same threads under the same load on each machine or kernel, {} at least in each",
-                    counted(runs as u64, "recording")
-                ),
-                "punctual compare here there".to_owned(),
-            ),
-            None if comparison.follows() => (
-                format!(
-                    "takes directories: record these threads in turn before and after the change, {} at least in each",
-                    counted(runs as u64, "recording")
-                ),
-                "punctual compare before after".to_owned(),
-            ),
+            None if !comparison.is_of_one_machine || comparison.follows() => {
+                return alternating(runs, first, directories);
+            }
             None => (
                 format!(
                     "measures both sides in turn, {enough}; COMMAND sets a side: a shell command, or options such as '-p 90'"
@@ -64,6 +59,67 @@ pub fn after_comparison(
 fn decided(comparison: &Comparison) -> Difference {
     let mut outcomes = comparison.counts.iter().map(|row| row.outcome).chain([comparison.outcome]);
     outcomes.find(|outcome| *outcome != Difference::NoDifference).unwrap_or(Difference::NoDifference)
+}
+
+/// The commands that record further runs of both sides, and the one that compares them again.
+fn alternating(runs: usize, first: [Option<&Document>; 2], directories: [Option<&str>; 2]) -> Vec<NextStep> {
+    let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
+    let what = if directories == [None; 2] { ", with a directory for each" } else { "" };
+    let runs = format!("record at least {} of each{what}, alternating", counted(runs as u64, "run"));
+    let compare = format!("punctual compare {} {}", shell_word(a), shell_word(b));
+    let [of_a, of_b] = [(first[0], a), (first[1], b)]
+        .map(|(document, directory)| recorded_again(document, &format!("{directory}/NUMBER.punctual")));
+    // Both sides were recorded in the same way but for where their recordings are.
+    if recorded_again(first[0], "") == recorded_again(first[1], "") {
+        let place = shell_word(&format!("{b}/NUMBER.punctual"));
+        let purpose = format!("records a run of A, and with `-o {place}` one of B: {runs}, then compare again");
+        return vec![NextStep::new(&purpose, of_a), NextStep::new("compares again", compare)];
+    }
+    let purpose = format!("records a run of B: {runs}, then compare again: `{compare}`");
+    vec![NextStep::new("records a run of A", of_a), NextStep::new(&purpose, of_b)]
+}
+
+/// The command that records once more what this recording holds, to another place.
+fn recorded_again(document: Option<&Document>, place: &str) -> String {
+    let place = shell_word(place);
+    let written = document.and_then(|document| written_record(&document.provenance.command_line));
+    let others = || {
+        let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
+        let (options, command) =
+            followed.map(|(followed, provenance)| threads_again(followed, provenance)).unwrap_or_default();
+        options + &command
+    };
+    format!("sudo punctual record -o {place}{}", written.unwrap_or_else(others))
+}
+
+/// The options and the command of `punctual record` as they were written, but for those that say where results go; `None`
+/// for any other command.
+fn written_record(words: &[String]) -> Option<String> {
+    if words.get(1)? != "record" {
+        return None;
+    }
+    let mut kept = String::new();
+    let mut words = words[2..].iter();
+    let mut is_own = true;
+    while let Some(word) = words.next() {
+        is_own &= word != "--";
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        match name {
+            "-o" | "--output" | "--html" if is_own => {
+                if name.len() == word.len() {
+                    words.next();
+                }
+            }
+            "-q" | "--quiet" | "--json" if is_own => {}
+            // The value is attached to the option.
+            _ if is_own && word.starts_with("-o") => {}
+            _ => {
+                kept.push(' ');
+                kept += &shell_word(&printable(word));
+            }
+        }
+    }
+    Some(kept)
 }
 
 /// The options with which `punctual record` follows the same threads for the same question, and the command after them.
@@ -121,6 +177,41 @@ pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2])
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recording_is_made_again_elsewhere_and_otherwise_the_same() {
+        let again = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            written_record(&words)
+        };
+        for line in [
+            "punctual record -D 5s --comm ^api -o qb/1.punctual -q",
+            "/usr/bin/punctual record --output=qb/1.punctual -D 5s --json --comm ^api",
+            "punctual record -oqb/1.punctual --html a.html -D 5s --comm ^api",
+        ] {
+            assert_eq!(again(line).as_deref(), Some(" -D 5s --comm '^api'"), "{line}");
+        }
+        assert_eq!(again("punctual record --follow -- play -o a").as_deref(), Some(" --follow -- play -o a"));
+        assert_eq!(again("punctual check -o a"), None);
+        assert_eq!(recorded_again(None, "A/NUMBER.punctual"), "sudo punctual record -o A/NUMBER.punctual");
+    }
+
+    #[test]
+    fn further_runs_go_into_the_directories_that_were_compared() {
+        let steps = alternating(8, [None; 2], [Some("qb"), Some("q a")]);
+        let said: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "next: `sudo punctual record -o qb/NUMBER.punctual` records a run of A, and with `-o 'q a/NUMBER.punctual'` one of B: \
+                 record at least 8 runs of each, alternating, then compare again",
+                "next: `punctual compare qb 'q a'` compares again",
+            ]
+        );
+        let steps = alternating(3, [None; 2], [None; 2]);
+        assert!(steps[0].purpose.contains("3 runs of each, with a directory for each, alternating"), "{steps:?}");
+        assert_eq!(steps[1].command, "punctual compare A B");
+    }
 
     #[test]
     fn the_threads_of_the_later_side_are_followed_again_for_the_same_question() {

@@ -96,8 +96,13 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     comparison.notes.extend(after);
     let first = [a, b].map(|side| side.runs.first().map(|run| &run.document));
     let next = arguments.repeat.map_or_else(
-        || punctual_report::after_comparison(&comparison, first, None),
-        |_| punctual_report::after_comparison(&comparison, first, Some(&again)),
+        || {
+            let given = arguments.sides.iter().zip(&taken.opened);
+            let directories: Vec<Option<String>> = given.map(|(given, opened)| opened.directory(given)).collect();
+            let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
+            punctual_report::after_comparison(&comparison, first, directories, None)
+        },
+        |_| punctual_report::after_comparison(&comparison, first, [None; 2], Some(&again)),
     );
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
@@ -197,6 +202,13 @@ struct Opened {
 impl Opened {
     fn open(name: &str, paths: Vec<PathBuf>) -> Result<Opened, StudyError> {
         Ok(Opened { side: open_side(name, &paths)?, paths })
+    }
+
+    /// The directory that holds the runs of a side that was given so: that directory, or several recordings in one.
+    fn directory(&self, given: &Path) -> Option<String> {
+        let directory = self.paths.first()?.parent().filter(|parent| !parent.as_os_str().is_empty())?;
+        let is_of_all = self.paths.iter().all(|path| path.parent() == Some(directory));
+        (is_of_all && (self.paths.len() > 1 || directory == given)).then(|| printable_path(directory))
     }
 
     /// The directory of a side that this command measured.
