@@ -1,6 +1,7 @@
 //! `punctual compare`.
 
 mod inputs;
+mod loads;
 
 use super::artifacts::Artifacts;
 use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, SideSetting};
@@ -32,8 +33,9 @@ pub(crate) fn run(arguments: &CompareArguments, output: Output) -> anyhow::Resul
             if punctual_study::are_of_inputs(written.iter().flat_map(|side| &side.paths))? {
                 return inputs::run(arguments, &written, output);
             }
-            let opened =
+            let opened: Vec<Opened> =
                 written.into_iter().map(|side| Opened::open(&side.name, side.paths)).collect::<Result<_, _>>()?;
+            loads::refuse_mixed(&opened)?;
             Taken { opened, clear: None, trouble: None }
         }
     };
