@@ -177,8 +177,8 @@ fn a_machine_with_itself_and_with_a_later_one() {
     let same = json(&run(directory.path(), &["compare", "a", "same", "--json"]));
     assert_eq!(same["schema"], "punctual.compare/1");
     assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
-    assert!(same["verdict"].as_str().unwrap().starts_with("No difference that these data can show"));
-    assert!(same["verdict"].as_str().unwrap().contains("would be found four times out of five"), "{}", same["verdict"]);
+    assert!(same["verdict"].as_str().unwrap().starts_with("No detectable difference: "));
+    assert!(same["verdict"].as_str().unwrap().contains(" or more would be detected (80 % power)"), "{}", same["verdict"]);
     assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
 
     let worse = json(&run(directory.path(), &["compare", "before", "later", "--json"]));
@@ -399,7 +399,7 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     assert!(number(1, "p_of_all") <= 0.05 && number(0, "p_of_all") > 0.05, "{rows:?}");
     let text = stdout(&run(directory.path(), &words));
     assert!(text.starts_with("Worse than A: C, its "), "{text}");
-    assert!(text.contains("No difference from A that these data can show: B."), "{text}");
+    assert!(text.contains("No detectable difference from A: B."), "{text}");
     assert!(text.contains("next: `punctual compare plain slow=later`"), "{text}");
     // Devices that the user asks for stand side by side, and the page says what the text does.
     let asked = [&words[..], &["--device", "audio64", "--device", "audio", "--html", "sides.html"]].concat();

@@ -40,7 +40,7 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
     let same: Vec<String> =
         labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference).map(|(name, _)| name.to_string()).collect();
     if !same.is_empty() {
-        sentences.push(format!("No difference from A that these data can show: {}.", same.join(", ")));
+        sentences.push(format!("No detectable difference from A: {}.", same.join(", ")));
     }
     for (name, (a, own)) in labelled().filter_map(|(name, one)| Some((name, one.different_threads()?))) {
         sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
@@ -175,7 +175,7 @@ fn row(name: char, shared: &Shared) -> Vec<String> {
             microseconds(value_of(&total.a, ratio)),
             microseconds(value_of(&total.b, ratio)),
             factor(ratio.estimate),
-            interval(ratio).unwrap_or_else(|| "any".to_owned()),
+            interval(ratio).unwrap_or_else(|| "any ratio".to_owned()),
         ]),
         None => cells.extend(["-"; 5].map(str::to_owned)),
     }

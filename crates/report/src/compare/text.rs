@@ -86,7 +86,7 @@ fn within_a_sentence(sentence: &str) -> String {
 fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let is_verdict = comparison.standing == Standing::Systems;
     let mut words = if is_verdict {
-        "No difference that these data can show".to_owned()
+        "No detectable difference".to_owned()
     } else {
         format!("These {} show no difference", runs(comparison))
     };
@@ -94,18 +94,25 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
         let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
         let fits = what_would_fit(ratio);
         words += &format!(": B's {name} is {estimate} times A's{fits}");
-        if is_verdict {
-            words += &format!("; {} times as much would be found four times out of five", factor(ratio.findable));
-        }
+        words += &if is_verdict { detectable(ratio.findable) } else { String::new() };
     }
     words + "."
 }
 
-/// What else the ratio may be.
+/// What else the ratio may be, unless that is anything.
 fn what_would_fit(ratio: &Ratio) -> String {
     match interval(ratio).filter(|_| !are_too_wide(ratio.low, ratio.high)) {
-        Some(interval) => format!(", and anything from {interval} would fit"),
-        None => ", and these data leave open how it differs".to_owned(),
+        Some(interval) => format!(" ({interval})"),
+        None => String::new(),
+    }
+}
+
+/// From which ratio on runs like these would show a difference.
+fn detectable(findable: f64) -> String {
+    if findable < MAX_TOLD {
+        format!(", but only a ratio of {} or more would be detected (80 % power)", factor(findable))
+    } else {
+        format!(", but no ratio below {} would be detected (80 % power)", grouped(MAX_TOLD as u64))
     }
 }
 
@@ -229,7 +236,7 @@ pub fn text(comparison: &Comparison) -> String {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
         let _ = writeln!(
             text,
-            "\nThe total{whose}: all its intervals hold at once with 95 % probability; a B/A of *findable* or more is found four times out of five\n"
+            "\nThe total{whose}: all its intervals hold at once with 95 % probability; a B/A of *findable* or more would be detected (80 % power)\n"
         );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }
@@ -307,7 +314,7 @@ fn stage_table(stages: &[StageComparison], several: bool) -> String {
                 Some(ratio) => cells.extend([
                     ratio.figure.name.to_owned(),
                     factor(ratio.estimate),
-                    interval(ratio).unwrap_or_else(|| "any".to_owned()),
+                    interval(ratio).unwrap_or_else(|| "any ratio".to_owned()),
                 ]),
                 None => cells.extend(["-", "-", "-"].map(str::to_owned)),
             }
@@ -327,7 +334,7 @@ fn ratio_table(stage: &StageComparison) -> String {
                 microseconds(value_of(&stage.a, ratio)),
                 microseconds(value_of(&stage.b, ratio)),
                 factor(ratio.estimate),
-                interval(ratio).unwrap_or_else(|| "any".to_owned()),
+                interval(ratio).unwrap_or_else(|| "any ratio".to_owned()),
                 if ratio.findable < MAX_TOLD { factor(ratio.findable) } else { "-".to_owned() },
                 ratio.outcome().name().to_owned(),
             ]
@@ -418,10 +425,12 @@ mod tests {
     #[test]
     fn limits_that_say_nothing_are_not_named() {
         let fits = |low, high| what_would_fit(&ratio(low, high));
-        assert_eq!(fits(0.66, 3.21), ", and anything from 0.66 to 3.21 would fit");
+        assert_eq!(fits(0.66, 3.21), " (0.66 to 3.21)");
         for (low, high) in [(0.001, 19.6), (0.000_01, 47.7), (0.000_01, 1e9)] {
-            assert_eq!(fits(low, high), ", and these data leave open how it differs");
+            assert_eq!(fits(low, high), "");
         }
+        assert_eq!(detectable(125.4), ", but only a ratio of 125 or more would be detected (80 % power)");
+        assert_eq!(detectable(1e12), ", but no ratio below 10,000 would be detected (80 % power)");
         assert_eq!(interval(&ratio(1.5, 1e9)).as_deref(), Some("1.50 or more"));
         assert_eq!(interval(&ratio(1e-9, 0.4)).as_deref(), Some("0.40 or less"));
     }
