@@ -133,7 +133,7 @@ fn one_run_a_side_is_no_verdict_of_the_systems() {
     );
     assert_eq!((&found["more_runs_a"], &found["more_runs_b"]), (&2.into(), &2.into()));
     let verdict = found["verdict"].as_str().unwrap();
-    assert!(verdict.starts_with("In these two runs B is later: its p"), "{verdict}");
+    assert!(verdict.starts_with("B is later in these two runs: its p"), "{verdict}");
     assert!(verdict.contains("takes at least 2 more runs of each, measured in turn"), "{verdict}");
     assert!(!verdict.contains("Worse") && !verdict.contains("Better"), "{verdict}");
     let little = json(&run(directory.path(), &["compare", "a", "a-little-later", "--json"]));
@@ -162,7 +162,7 @@ fn sides_that_were_made_one_after_the_other_are_no_verdict() {
         (&found["outcome"], &found["standing"], &found["these_runs"]),
         (&"no verdict".into(), &"one side after the other".into(), &"worse".into())
     );
-    assert!(found["verdict"].as_str().unwrap().starts_with("In these runs B is later:"), "{}", found["verdict"]);
+    assert!(found["verdict"].as_str().unwrap().starts_with("B is later in these runs:"), "{}", found["verdict"]);
 }
 
 #[test]
@@ -178,7 +178,11 @@ fn a_machine_with_itself_and_with_a_later_one() {
     assert_eq!(same["schema"], "punctual.compare/1");
     assert_eq!((&same["outcome"], &same["exit_code"]), (&"no difference".into(), &0.into()), "{same}");
     assert!(same["verdict"].as_str().unwrap().starts_with("No detectable difference: "));
-    assert!(same["verdict"].as_str().unwrap().contains(" or more would be detected (80 % power)"), "{}", same["verdict"]);
+    assert!(
+        same["verdict"].as_str().unwrap().contains(" or more would be detected (80 % power)"),
+        "{}",
+        same["verdict"]
+    );
     assert!(same["stages"].as_array().unwrap().iter().all(|stage| stage["verdict"] == "no difference"));
 
     let worse = json(&run(directory.path(), &["compare", "before", "later", "--json"]));
@@ -371,7 +375,10 @@ fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
     assert_eq!((&score["a_per_s_thousandths"], &score["b_per_s_thousandths"]), (&50_000.into(), &45_000.into()));
     assert!((score["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
-    assert!(text.starts_with("In these two runs B is later:") && text.contains("0.90 times as much done"), "{text}");
+    assert!(
+        text.starts_with("B is later in these two runs:") && text.contains("B's load did 0.90 times as much work."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -304,7 +304,12 @@ fn read(directory: &Path) -> Result<Vec<u8>> {
             Error::new(ErrorKind::NotFound, directory, "there is no such recording")
         }
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            Error::new(ErrorKind::Invalid, directory, "is not a recording: it has no recording.json")
+            let shown = directory.display();
+            Error::new(
+                ErrorKind::Invalid,
+                "",
+                format!("{shown} is not a recording (a directory with a recording.json)"),
+            )
         }
         _ => Error::io(path, "cannot read", error),
     })

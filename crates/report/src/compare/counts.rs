@@ -46,8 +46,8 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
         (Outcome::Worse, true) => format!("Worse: more {what}"),
         (Outcome::Better, true) => format!("Better: fewer {what}"),
         (Outcome::NoDifference, true) => format!("No detectable difference in {what}"),
-        (Outcome::Worse, false) => format!("In these runs B has more {what}"),
-        (Outcome::Better, false) => format!("In these runs B has fewer {what}"),
+        (Outcome::Worse, false) => format!("B has more {what} in these runs"),
+        (Outcome::Better, false) => format!("B has fewer {what} in these runs"),
         (Outcome::NoDifference, false) => format!("These runs show no difference in {what}"),
     };
     let (a, b) = (side(row, &row.a), side(row, &row.b));
@@ -219,7 +219,10 @@ mod tests {
             sentence(&gone, Standing::Systems),
             "Better: fewer requests slower than 20.0 ms: 0 in 15.0 s on B, 427 in 15.0 s on A (at most 0.030 times as often)."
         );
-        assert!(sentence(&gone, Standing::OneAfterTheOther).starts_with("In these runs B has fewer requests"));
+        assert!(
+            sentence(&gone, Standing::OneAfterTheOther)
+                .starts_with("B has fewer requests slower than 20.0 ms in these runs: ")
+        );
         let none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
         assert_eq!(
             sentence(&none, Standing::Systems),

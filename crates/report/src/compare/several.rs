@@ -29,7 +29,7 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
         (Outcome::Worse, true, "worse than A"),
         (Outcome::Better, true, "better than A"),
         (Outcome::Worse, false, "later in these runs"),
-        (Outcome::Better, false, "earlier in these runs"),
+        (Outcome::Better, false, "less late in these runs"),
     ] {
         let sides = of(outcome, is_verdict);
         if !sides.is_empty() {

@@ -28,8 +28,8 @@ pub fn verdict(comparison: &Comparison) -> String {
             let words = match (is_verdict, outcome) {
                 (true, Outcome::Worse) => "Worse: B's".to_owned(),
                 (true, _) => "Better: B's".to_owned(),
-                (false, Outcome::Worse) => format!("In these {} B is later: its", runs(comparison)),
-                (false, _) => format!("In these {} B is earlier: its", runs(comparison)),
+                (false, Outcome::Worse) => format!("B is later in these {}: its", runs(comparison)),
+                (false, _) => format!("B is less late in these {}: its", runs(comparison)),
             };
             let (low, high) = (factor(ratio.low), factor(ratio.high));
             let values = |quantiles: &Quantiles| value_of(quantiles, ratio).map_or("-".to_owned(), format_ns);
@@ -184,7 +184,7 @@ fn throughput_in_words(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    Some(format!("Meanwhile, B's load got {} times as much done.", factor(mean)))
+    Some(format!("B's load did {} times as much work.", factor(mean)))
 }
 
 pub(super) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {

@@ -147,7 +147,26 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
     if all.count() >= 1_000 {
         sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
     }
-    sentence + &format!("; the worst, of {}, ran after {}.", worst.measure, format_ns(worst.max_ns.unwrap_or(0)))
+    sentence
+        + &format!(
+            "; the slowest ({}) ran after {}.",
+            with_policy(&worst.measure),
+            format_ns(worst.max_ns.unwrap_or(0))
+        )
+}
+
+/// A thread's name, and its policy as the kernel calls it.
+fn with_policy(measure: &str) -> String {
+    let known = |policy: &str| match policy.split_once(':') {
+        Some(("fifo", priority)) => Some(format!("SCHED_FIFO {priority}")),
+        Some(("rr", priority)) => Some(format!("SCHED_RR {priority}")),
+        None if ["other", "batch", "idle", "deadline", "ext"].contains(&policy) => {
+            Some(format!("SCHED_{}", policy.to_uppercase()))
+        }
+        _ => None,
+    };
+    let named = measure.rsplit_once(' ').and_then(|(name, policy)| Some(format!("{name}, {}", known(policy)?)));
+    named.unwrap_or_else(|| measure.to_owned())
 }
 
 fn number_of_threads(followed: &Followed) -> String {
@@ -166,6 +185,19 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn policies_have_the_kernels_names() {
+        for (measure, expected) in [
+            ("api worker other", "api worker, SCHED_OTHER"),
+            ("my-loop fifo:80", "my-loop, SCHED_FIFO 80"),
+            ("a rr:1", "a, SCHED_RR 1"),
+            ("a policy 9", "a policy 9"),
+            ("others", "others"),
+        ] {
+            assert_eq!(with_policy(measure), expected);
+        }
+    }
 
     #[test]
     fn what_woke_them_is_never_a_share_of_nothing_or_of_too_much() {

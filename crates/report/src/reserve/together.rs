@@ -398,7 +398,7 @@ mod tests {
             rounds: 2,
             raised: 1,
             end: ReserveEnd::Finished,
-            comparison: Some(Ok("In these runs B is earlier.".to_owned())),
+            comparison: Some(Ok("B is less late in these runs.".to_owned())),
             stays: false,
             notes: &[],
             cpus: 2,
@@ -425,7 +425,7 @@ mod tests {
             assert!(verdict.contains(part), "{part}: {verdict}");
         }
         let text = together_text(&refused);
-        let compared = "Start latency of a bystander at fifo:95 (A as they were, B with their reservations): In these runs B is earlier.";
+        let compared = "Start latency of a bystander at fifo:95 (A as they were, B with their reservations): B is less late in these runs.";
         for part in ["beside spin:normal", "Made larger", "2.00 ms of every 10.0 ms", "77", compared] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -436,7 +436,7 @@ mod tests {
             "id=\"device-3\"",
             "2.00 ms of every 10.0 ms",
             "made larger",
-            "In these runs B is earlier.",
+            "B is less late in these runs.",
         ] {
             assert!(page.contains(part), "{part}: {page}");
         }
@@ -447,7 +447,7 @@ mod tests {
         );
         assert_eq!(
             (&answer["comparison"], &answer["not_compared"]),
-            (&"In these runs B is earlier.".into(), &serde_json::Value::Null)
+            (&"B is less late in these runs.".into(), &serde_json::Value::Null)
         );
         let alone =
             TogetherReport { comparison: Some(Err("one run")), ..report(vec![device("v90", Some(2_000_000), 0)]) };

@@ -92,7 +92,7 @@ fn causes(report: &WhyReport<'_>) -> String {
         let numbers = [late, in_all, share].map(Column::numbers);
         let columns = [Column::words(process)].into_iter().chain(numbers).chain([Column::words(most)]).collect();
         let rows = by_process.into_iter().map(|cells| Vec::from(cells.map(Value::text))).collect();
-        Table { caption: "Whose wakeups were late".to_owned(), columns, rows }.html(&mut out);
+        Table { caption: "Late wakeups by process".to_owned(), columns, rows }.html(&mut out);
     }
     out
 }

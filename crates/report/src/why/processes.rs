@@ -64,7 +64,7 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<ProcessRow<'a>> {
 }
 
 /// The titles of columns.
-pub(super) const TITLES: [&str; 5] = ["process", "late", "us in all", "share", "most of it"];
+pub(super) const TITLES: [&str; 5] = ["process", "late", "total us", "share", "main cause"];
 
 /// The cells of each row, in words; the last row says how many more there are.
 pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
