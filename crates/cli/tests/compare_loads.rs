@@ -2,28 +2,7 @@
 
 mod support;
 
-use std::path::Path;
-use support::{code, golden, run, stderr, stdout};
-
-/// Copies one of the golden recordings.
-fn copy(from: &str, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    let mut files = 0;
-    for entry in std::fs::read_dir(golden().join(from)).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_file() {
-            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-        } else {
-            std::fs::create_dir_all(to.join(entry.file_name())).unwrap();
-            for inner in std::fs::read_dir(entry.path()).unwrap() {
-                let inner = inner.unwrap();
-                std::fs::copy(inner.path(), to.join(entry.file_name()).join(inner.file_name())).unwrap();
-            }
-        }
-        files += 1;
-    }
-    assert!(files > 1, "{from} is no recording");
-}
+use support::{code, copy_golden, run, stderr, stdout};
 
 #[test]
 fn idle_and_loaded_runs_are_compared_by_themselves() {
@@ -31,7 +10,7 @@ fn idle_and_loaded_runs_are_compared_by_themselves() {
     for side in ["a", "b"] {
         for load in ["idle", "loaded"] {
             let name = format!("{load}.punctual");
-            copy(&format!("check/{name}"), &directory.path().join(side).join(&name));
+            copy_golden(&format!("check/{name}"), &directory.path().join(side).join(&name));
         }
     }
     let refused = run(directory.path(), &["compare", "a", "b"]);

@@ -37,6 +37,8 @@ pub struct SideSummary {
     pub steal_ns: Option<u64>,
     /// The part of the measured CPUs' time that other programs took; `None` if the kernel did not say.
     pub others_share: Option<f64>,
+    /// Whether devices ran beside the wakeups: then these, and what competed with them, are among the others.
+    pub is_beside_devices: bool,
     /// Whether a run was cut short.
     pub cut: bool,
 }
@@ -61,6 +63,7 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         lost: counters.lost,
         steal_ns: counters.steal_ns,
         others_share: counters.others_share(),
+        is_beside_devices: side.runs.iter().any(|run| !run.devices.is_empty()),
         cut: side.runs.iter().any(|run| run.document.ended.is_none()),
     }
 }

@@ -20,7 +20,7 @@ use punctual_report::device::study::{self as study_report, Row, StudyReport};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifiedRow, VerifyAnswer};
 use punctual_report::encode::html::Page;
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, Study, StudyPlan, VerifyPlan};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) fn run(command: &DeviceCommand, output: Output) -> anyhow::Result<u8> {
@@ -55,6 +55,23 @@ pub(super) fn report(
     }
     print_run(&run, &next, output, artifacts.failure(), code);
     Ok(Some(code))
+}
+
+/// Reports on each of several recordings of devices: what was tested differs, and cannot be added up. `None` if any of them
+/// has no activations.
+pub(super) fn report_each(paths: &[PathBuf]) -> anyhow::Result<Option<u8>> {
+    let (mut texts, mut next): (Vec<String>, Vec<NextStep>) = (Vec::new(), Vec::new());
+    for path in paths {
+        let Some(activations) = read_activation_document(path)? else { return Ok(None) };
+        let recording = Recording::open(path)?;
+        let run = Run { path, document: recording.document(), activations: &activations };
+        if texts.is_empty() {
+            next = punctual_report::after_device(&run, &punctual_load::names());
+        }
+        texts.push(device::text(&run));
+    }
+    output::print_text(&(texts.join("\n") + &punctual_report::next_text(&next)));
+    Ok(Some(0))
 }
 
 fn print_run(run: &Run<'_>, next: &[NextStep], output: Output, failure: Option<&str>, code: u8) {

@@ -4,11 +4,12 @@ use super::artifacts::Artifacts;
 use super::unread::{CYCLES, INTERARRIVAL, PICTURES, SUMS, Unread, WAKEUPS};
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
+use punctual_comparison::device_settings;
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
     BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
-    merge, printable, printable_path,
+    merge, printable, printable_path, read_activation_document,
 };
 use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
@@ -264,6 +265,8 @@ fn read(
     unread: &mut Unread,
 ) -> anyhow::Result<(Vec<Alike>, Vec<Recorded>, u64)> {
     let mut parts: Vec<Alike> = Vec::new();
+    // How the devices of each part's recordings were set up; empty if there are none.
+    let mut settings: Vec<Vec<(String, String)>> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut all_rows = 0_u64;
     for path in recordings {
@@ -271,11 +274,21 @@ fn read(
         let (drawn, rows) = look_through(&recording, is_drawn, unread)?;
         recorded.extend(drawn);
         all_rows = all_rows.saturating_add(rows);
-        let document = recording.into_document();
+        let mut document = recording.into_document();
+        // Whatever is wrong with the activations, the wakeups beside them are reported on.
+        let own = read_activation_document(path).ok().flatten().as_ref().map(device_settings).unwrap_or_default();
+        if !own.is_empty() {
+            // Old recordings do not say it.
+            document.kind = Some(RecordingKind::Activations);
+        }
         // Recordings made in the same way under the same load are one measurement; the rest are shown beside it.
-        match parts.iter_mut().find(|others| compatible(&others[0].1, &document).is_none()) {
-            Some(others) => others.push((path.clone(), document)),
-            None => parts.push(vec![(path.clone(), document)]),
+        let mut so_far = parts.iter_mut().zip(&settings);
+        match so_far.find(|(others, same)| **same == own && compatible(&others[0].1, &document).is_none()) {
+            Some((others, _)) => others.push((path.clone(), document)),
+            None => {
+                parts.push(vec![(path.clone(), document)]);
+                settings.push(own);
+            }
         }
     }
     Ok((parts, recorded, all_rows))
@@ -344,11 +357,15 @@ fn report_other(
         }
         // Options that only wakeups can answer are answered from the bystander's.
         RecordingKind::Activations
-            if alone
-                && !(is_exported || arguments.by_cpu || arguments.limit.is_some())
-                && arguments.interarrival.is_empty() =>
+            if is_exported || arguments.by_cpu || arguments.limit.is_some() || !arguments.interarrival.is_empty() =>
         {
+            Ok(None)
+        }
+        RecordingKind::Activations if alone => {
             super::device::report(path, output, arguments.html.as_deref(), page_beside)
+        }
+        RecordingKind::Activations if !output.json && arguments.html.is_none() => {
+            super::device::report_each(recordings)
         }
         RecordingKind::Activations | RecordingKind::Wakeups => Ok(None),
     }

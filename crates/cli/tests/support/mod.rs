@@ -48,6 +48,26 @@ pub(crate) fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
+/// Copies one of those.
+pub(crate) fn copy_golden(from: &str, to: &Path) {
+    let mut files = 0;
+    let mut ahead = vec![(golden().join(from), to.to_owned())];
+    while let Some((from, to)) = ahead.pop() {
+        std::fs::create_dir_all(&to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let place = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                ahead.push((entry.path(), place));
+            } else {
+                std::fs::copy(entry.path(), place).unwrap();
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 1, "{from} is no recording");
+}
+
 /// Every command that the help names, by the words that lead to it; the program itself is the empty string.
 pub(crate) fn every_command() -> Vec<String> {
     let mut found = vec![String::new()];

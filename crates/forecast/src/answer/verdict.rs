@@ -148,26 +148,6 @@ impl Names {
         Names { loads_differ: differs(|group| &group.load), measures_differ: differs(|group| &group.measure) }
     }
 
-    /// Which of these hold, to follow *whether*: a device that is the same in all of them is named once.
-    fn whether(&self, unknown: &[(&Group, &DeviceAnswer)]) -> String {
-        let named = |names: &Names| unknown.iter().map(|(group, answer)| names.name(group, answer)).collect::<Vec<_>>();
-        let plain = named(&Names { loads_differ: false, measures_differ: self.measures_differ });
-        let Some((first, others)) = plain.split_first() else { return String::new() };
-        let added = |load: &str| if load == NO_LOAD { "with no load added".to_owned() } else { under(load) };
-        let loads: Vec<String> = unknown.iter().map(|(group, _)| added(&group.load)).collect();
-        // Two devices of one profile have the same name: each load is met more than once.
-        let is_met_once = loads.iter().enumerate().all(|(index, load)| !loads[..index].contains(load));
-        if !self.loads_differ || !is_met_once || others.iter().any(|other| other != first) {
-            let names = named(self);
-            return format!("{} {}", some_of(&names), agreeing(names.len(), "holds", "hold"));
-        }
-        match &loads[..] {
-            [one] => format!("{first} holds {one}"),
-            [one, other] => format!("{first} holds, either {one} or {other}"),
-            _ => format!("{first} holds {}", some_of(&loads)),
-        }
-    }
-
     fn name(&self, group: &Group, answer: &DeviceAnswer) -> String {
         // A loop has a name of its own, which is what was measured.
         let is_loop = answer.stage.holds_work();

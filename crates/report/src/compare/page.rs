@@ -1,7 +1,7 @@
 //! The page of `punctual compare --html`: A beside B.
 
 use super::counts::counts_section;
-use super::text::{MAX_TOLD, no_difference_below, nothing_else_differs};
+use super::text::{MAX_TOLD, load_of_side, no_difference_below, nothing_else_differs};
 use super::words::{factor, outcome};
 use crate::NextStep;
 use crate::answer::value;
@@ -10,7 +10,6 @@ use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::layout::load_beside_others;
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures, warnings};
 use crate::recording::together::together;
@@ -295,7 +294,7 @@ pub(super) fn sides_table<'a>(sides: impl IntoIterator<Item = (String, &'a SideS
     let rows = sides.into_iter().map(|(label, side)| {
         vec![
             Value::text(format!("{label}: {}", side.name)),
-            Value::text(load_beside_others(&side.load, side.others_share)),
+            Value::text(load_of_side(side)),
             Value::Count(Some(side.runs as u64)),
             Value::text(punctual_recording::format_ns(side.measured_ns)),
             Value::Count(Some(side.wakeups)),

@@ -9,7 +9,7 @@ use punctual_comparison::{
     StageComparison, Standing, WORTH_THE_NAME,
 };
 use punctual_forecast::are_too_wide;
-use punctual_recording::{Stage, format_ns};
+use punctual_recording::{NO_LOAD, Stage, format_ns};
 use std::fmt::Write;
 
 /// The verdict in words. It says only what holds, and *better* and *worse* only of systems.
@@ -256,6 +256,14 @@ pub fn text(comparison: &Comparison) -> String {
     text
 }
 
+/// What kept the machine busy beside a side's wakeups.
+pub(super) fn load_of_side(side: &SideSummary) -> String {
+    if side.is_beside_devices && side.load == NO_LOAD {
+        return "none added, beside devices".to_owned();
+    }
+    load_beside_others(&side.load, side.others_share)
+}
+
 /// Says that nothing else differs, as far as is known.
 pub(super) fn nothing_else_differs(comparison: &Comparison) -> &'static str {
     if comparison.follows() {
@@ -267,7 +275,7 @@ pub(super) fn nothing_else_differs(comparison: &Comparison) -> &'static str {
 
 pub(super) fn side_line(side: &SideSummary) -> String {
     let runs = counted(side.runs, "run");
-    let load = load_beside_others(&side.load, side.others_share);
+    let load = load_of_side(side);
     let missed = side.missed.map_or("-".to_owned(), grouped);
     format!(
         "{}: {load}, {runs}, {}, {}, missed {missed}, unobserved {}, lost {}",

@@ -3,7 +3,9 @@
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::{Measurement, load_name};
 use punctual_forecast::JudgedDevice;
-use punctual_recording::{Distribution, Document, EndReason, Followed, NO_LOAD, Stage, THREADS_RESTED, format_ns};
+use punctual_recording::{
+    Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, format_ns,
+};
 
 pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -69,6 +71,10 @@ fn load_in_words(document: &Document) -> String {
     if is_simulated(document) {
         return format!("of a simulated machine ({})", name());
     }
+    // What keeps the CPU busy beside the bystander is the device, and what competes with it.
+    if is_beside_devices(document) && load_name(document) == NO_LOAD {
+        return "beside the device, with no load added".to_owned();
+    }
     match (load_name(document), busy_with_others(document)) {
         (NO_LOAD, None) => "with no load added".to_owned(),
         (NO_LOAD, Some(percent)) => {
@@ -78,8 +84,14 @@ fn load_in_words(document: &Document) -> String {
     }
 }
 
+/// Whether the wakeups are of a bystander of devices: these, and what competes with them, are no other programs.
+fn is_beside_devices(document: &Document) -> bool {
+    document.kind == Some(RecordingKind::Activations)
+}
+
 fn busy_with_others(document: &Document) -> Option<f64> {
-    crate::layout::busy_with_others(load_name(document), document.counters.others_share())
+    let others_share = document.counters.others_share().filter(|_| !is_beside_devices(document));
+    crate::layout::busy_with_others(load_name(document), others_share)
 }
 
 /// Says that the threads could not keep up if so many periods passed without a wakeup that the figures do not belong to
