@@ -4,6 +4,9 @@ use crate::blocks::Run;
 use crate::differences::{Difference, differences};
 use punctual_recording::{ActivationDocument, DeviceSummary, format_ns};
 
+/// No more options of a command line, and no more devices of a run than this are compared: a file may name any number.
+const MAX_SETTINGS: usize = 256;
+const MAX_DEVICES: usize = 16;
 /// Options that say where results go, how long is measured or which of several threads of a name are meant, and those
 /// with a difference of their own: each with whether it takes a value.
 const LEFT_OUT: [(&str, bool); 19] = [
@@ -40,7 +43,7 @@ pub(crate) fn differences_of_runs(a: &Run, b: &Run) -> Vec<Difference> {
 pub fn device_settings(activations: &ActivationDocument) -> Vec<(String, String)> {
     let is_alone = activations.devices.len() == 1;
     let mut settings = Vec::new();
-    for (index, device) in activations.devices.iter().enumerate() {
+    for (index, device) in activations.devices.iter().take(MAX_DEVICES).enumerate() {
         let whose = if is_alone { String::new() } else { format!(" of device {}", index + 1) };
         settings.extend(of_device(device).into_iter().map(|(what, value)| (format!("{what}{whose}"), value)));
     }
@@ -107,7 +110,9 @@ fn of_options(a: &[String], b: &[String]) -> Option<Difference> {
 fn settings_of(words: &[String]) -> Vec<String> {
     let mut settings = Vec::new();
     let mut words = words.iter().skip(1).map(String::as_str).peekable();
-    while let Some(word) = words.next() {
+    while settings.len() < MAX_SETTINGS
+        && let Some(word) = words.next()
+    {
         if word == "--" {
             settings.push(format!("-- {}", words.by_ref().map(quoted).collect::<Vec<_>>().join(" ")));
             break;

@@ -34,6 +34,14 @@ pub fn after_comparison(
         };
         let (purpose, command) = match again {
             Some(again) => (format!("measures both sides in turn, {enough}"), again(runs)),
+            // Guests of the lab, which no command of this machine measures.
+            None if first.iter().all(Option::is_none) => (
+                format!(
+                    "takes directories: record the same under the same load on each machine or kernel, alternating, {} at least in each",
+                    counted(runs as u64, "recording")
+                ),
+                "punctual compare A B".to_owned(),
+            ),
             None if !comparison.is_of_one_machine || comparison.follows() => {
                 return alternating(runs, first, directories);
             }
