@@ -153,6 +153,7 @@ fn record(lengths: Lengths, times: Times, hours: f64, random: &mut Random) -> In
         )]),
         lost: 0,
         cut: false,
+        cycles: None,
         cautions: Vec::new(),
     }
 }

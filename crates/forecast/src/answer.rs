@@ -7,7 +7,7 @@ use crate::spread::{Condition, SETTLED_PIECES};
 use crate::underrun::{HOLDS_CONFIDENCE, Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{NO_LOAD, counted, format_ns, grouped};
+use punctual_recording::{CycleCount, NO_LOAD, agreeing, counted, format_ns, grouped};
 
 mod verdict;
 
@@ -154,6 +154,8 @@ pub struct Group {
     pub curves: Vec<Curve>,
     /// Reliable time scales.
     pub time_scales: Vec<TimeScale>,
+    /// The cycles of other programs' loops, if it is about such.
+    pub cycles: Option<CycleCount>,
     /// What a reader must know about this group, one line each.
     pub notes: Vec<String>,
 }
@@ -273,6 +275,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         devices: device_answers,
         curves,
         time_scales,
+        cycles: input.cycles,
         notes,
     })
 }
@@ -292,7 +295,11 @@ fn worst_case(input: &Input, stage: Stage, tail: &Tail, horizon: Horizon, usage:
         measure_further_s: level.further.map(|further| further * exposure),
         level,
         next: tail.next(seconds / compression * 1e9),
-        longest_ns: input.stages.get(&stage).and_then(|lateness| lateness.distribution.max()),
+        longest_ns: input.stages.get(&stage).and_then(|lateness| match input.cycles {
+            // The distribution also has what looks like a long cycle and is none.
+            Some(_) => lateness.largest.iter().map(|late| late.value_ns).max(),
+            None => lateness.distribution.max(),
+        }),
         longer_probability: seconds / (seconds + in_use),
         longer_per_hour: (tail.longer_at_most() / in_use * 3_600.0).min(wakeups_per_hour),
     }

@@ -3,8 +3,8 @@
 use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
-    BLOCK_NS, Distribution, Document, EndReason, Stage, THREADS_RESTED, TailValue, Task, WAS_STOPPED, counted,
-    format_ns, tail_length,
+    BLOCK_NS, CycleCount, Distribution, Document, EndReason, Stage, THREADS_RESTED, TailValue, Task, WAS_STOPPED,
+    counted, format_ns, tail_length,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -98,6 +98,8 @@ pub struct Input {
     pub lost: u64,
     /// Whether a recording was cut short.
     pub cut: bool,
+    /// The cycles of other programs' loops, whose wakeups these are; `None` for periodic threads.
+    pub cycles: Option<CycleCount>,
     /// What a reader must know first, one line each: losses, cuts, trouble with the load.
     pub cautions: Vec<String>,
 }
@@ -167,6 +169,7 @@ impl Input {
                 exposure_ns,
                 lost: chosen.iter().fold(0, |lost: u64, task| lost.saturating_add(task.counters.lost)),
                 cut: document.ended.is_none(),
+                cycles: None,
                 cautions: cautions.to_vec(),
                 tasks,
                 stages,
@@ -216,6 +219,13 @@ impl Input {
         self.exposure_ns = self.exposure_ns.saturating_add(other.exposure_ns);
         self.lost = self.lost.saturating_add(other.lost);
         self.cut |= other.cut;
+        self.cycles = match (self.cycles, other.cycles) {
+            (Some(mut sum), Some(added)) => {
+                sum.add(&added);
+                Some(sum)
+            }
+            (own, others) => own.or(others),
+        };
         for caution in other.cautions {
             if !self.cautions.contains(&caution) {
                 self.cautions.push(caution);
@@ -244,6 +254,8 @@ impl Input {
                 stages: stages.into_iter().collect(),
                 lost: 0,
                 cut: self.cut,
+                // Those of several threads are counted together.
+                cycles: self.cycles.filter(|_| task.is_none()),
                 cautions: Vec::new(),
             }
         };
@@ -277,6 +289,14 @@ impl Input {
     pub(crate) fn common_period(&self) -> Option<u64> {
         let first = self.tasks.first().map(|task| task.period_ns).filter(|period_ns| *period_ns > 0)?;
         self.tasks.iter().all(|task| task.period_ns == first).then_some(first)
+    }
+
+    /// How many cycles overran, where that is more than its wakeups show one by one: those of a loop that catches up, or
+    /// may, hold several.
+    pub(crate) fn repeated_overruns(&self) -> Option<u64> {
+        let cycles = self.cycles?;
+        let own = cycles.own_overruns();
+        (own > cycles.certain).then_some(own)
     }
 
     /// Activations that passed without a wakeup, of all tasks.

@@ -27,7 +27,7 @@ pub struct Loops {
     /// [`Stage::Response`](crate::Stage::Response), from when a cycle was due until its work was done, which leaves
     /// nothing to compute.
     pub profile: Profile,
-    /// The counts of loops whose cycles ran into the next: sentences that go before the forecast.
+    /// What the wakeups of loops do not show: sentences that go before the forecast.
     pub counted: Vec<String>,
 }
 
@@ -99,8 +99,9 @@ impl Input {
 }
 
 impl Loops {
-    /// Compares the forecast, which counts wakeups, with whole cycles. It leaves out measures whose wakeups do not show
-    /// where a cycle begins, and says which periods it cannot see, by the cycles of each measure.
+    /// Compares the forecast, which counts wakeups, with whole cycles, and takes over the overruns of loops that catch
+    /// up. It leaves out measures whose wakeups do not show where a cycle begins, and says which periods it cannot see,
+    /// by the cycles of each measure.
     ///
     /// # Errors
     /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, and where none can be
@@ -132,10 +133,7 @@ impl Loops {
                 loops.counted.extend(what_is_not_told(&input.measure, document, loops.profile.period_ns));
             }
             loops.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
-            if count.began_within() > 0 {
-                input.cautions.push(which_periods(&input.measure, count));
-                loops.counted.push(what_was_counted(&input.measure, count, (loops.profile.period_ns, watched_ns)));
-            }
+            input.cycles = Some(*count);
         }
         Ok(loops)
     }
@@ -201,35 +199,6 @@ fn certain_overruns(certain: u64) -> String {
 
 fn agreeing_count(unseen: u64) -> String {
     format!("{} {}", counted(unseen, "wakeup"), agreeing(unseen, "was", "were"))
-}
-
-/// What periods within a cycle mean to a forecast that counts wakeups.
-fn which_periods(measure: &str, count: &CycleCount) -> String {
-    let within = count.began_within();
-    let unseen = match count.not_woken - within {
-        0 => String::new(),
-        unseen => format!(" (and {} more without a wakeup that was seen)", grouped(unseen)),
-    };
-    format!(
-        "{} of {} of {measure} began before the previous cycle had ended{unseen}: a loop that skips such periods overran once for each row of them, \
-         which is what is forecast; one that catches up overran in each, so that for it this is optimistic",
-        grouped(within),
-        counted(count.periods, "period"),
-    )
-}
-
-/// What to read before a forecast of such a loop.
-fn what_was_counted(measure: &str, count: &CycleCount, (period_ns, watched_ns): (u64, u64)) -> String {
-    let every = |overruns: u64| format_ns(watched_ns / overruns);
-    format!(
-        "{measure}: {} of {} took longer than {}{}, and {} began before the previous cycle had ended (where the loop catches up, an overrun every {}). ",
-        grouped(count.certain),
-        counted(count.cycles, "cycle"),
-        format_ns(period_ns),
-        if count.certain > 0 { format!(", one every {}", every(count.certain)) } else { String::new() },
-        counted(count.began_within(), "period"),
-        every(count.began_within()),
-    )
 }
 
 /// One period without a wakeup in this many is not worth a word.

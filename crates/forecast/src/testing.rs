@@ -46,6 +46,7 @@ pub(crate) fn input(period_ns: u64, late: &[(u64, u64)], others: u64, missed: Op
         stages: [(Stage::Total, lateness)].into(),
         lost: 0,
         cut: false,
+        cycles: None,
         cautions: Vec::new(),
     }
 }

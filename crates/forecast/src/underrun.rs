@@ -146,6 +146,19 @@ struct Count {
     index: Option<f64>,
     is_upper: bool,
     exposure_s: f64,
+    /// How many underruns one that is drawn from them comes with, itself included.
+    together: f64,
+}
+
+impl Count {
+    /// Counts the overruns of a loop that catches up: all of them, those of each thread, and how many each stretch that
+    /// was seen holds. Some stretches begin with a wakeup that was not seen.
+    fn repeat(&mut self, all: u64, each: f64, weights: impl Iterator<Item = f64>) {
+        let (once, squared) = weights.fold((0.0, 0.0), |sums, weight| (sums.0 + weight, sums.1 + weight * weight));
+        self.together = if once > 0.0 { squared / once } else { 1.0 };
+        (self.sum, self.most, self.value) = (self.sum.max(each), self.most.max(each), self.value.max(each));
+        self.filled = self.filled.max(all);
+    }
 }
 
 impl Input {
@@ -260,14 +273,18 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
     let fill_in = input.fills_in(stage);
     let tasks = input.tasks.len().max(1) as f64;
     let period = period_ns as f64;
+    // A loop that catches up ends late once for each period that began meanwhile.
+    let repeated = input.repeated_overruns();
+    let most_of_one = if repeated.is_some() { f64::INFINITY } else { 1.0 };
     let weight = |recorded: u64, beyond: u64| match recorded as f64 / period {
         ratio if ratio > 1.0 => ratio,
-        ratio => (beyond.div_ceil(recorded.max(1)) as f64 * ratio).min(1.0),
+        ratio => (beyond.div_ceil(recorded.max(1)) as f64 * ratio).min(most_of_one),
     };
     let level = slack_ns.max(lateness.complete_above_ns);
     let found = stalls(&lateness.largest, &input.tasks, level, exposure, fill_in);
     let wait = |late: &Late| {
-        let until = late.at_ns.saturating_add(late.value_ns);
+        // What overlaps such a stretch is no part of it: its thread slept in between, for a moment.
+        let until = if repeated.is_some() { late.at_ns } else { late.at_ns.saturating_add(late.value_ns) };
         (late.at_ns, until, weight(input.tasks[late.task].period_ns, late.value_ns - slack_ns))
     };
     let of = |task: usize| {
@@ -288,6 +305,7 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         index: found.extremal_index(),
         is_upper,
         exposure_s: exposure / 1e9 * input.compression(),
+        together: 1.0,
     };
     if is_upper {
         // Below the tail only the distribution knows: its wakeups may share waits, so they bound the waits from above.
@@ -301,6 +319,12 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         }
         count.most = count.most.max(sum);
         count.value = count.index.map_or(count.most, |index| (index * count.most).max(sum));
+    }
+    if let Some(own) = repeated {
+        let own_weights = lateness.largest.iter().filter(|late| late.value_ns > level).map(|late| wait(late).2);
+        // Those of a loop with another period are not known.
+        let own = if slack_ns == recorded && period_ns == recorded { own } else { 0 };
+        count.repeat(own, own as f64 / tasks, own_weights);
     }
     count
 }
@@ -369,9 +393,9 @@ impl Watch {
         for (input, spread) in &self.cpus {
             let lateness = input.stages.get(&self.stage).ok_or_else(nothing)?;
             let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1) as f64;
-            let largest = (recorded / device.period_ns as f64).max(1.0);
             let cpu = if input.tasks.len() == 1 { input.tasks[0].cpu } else { None };
             let count = count(input, lateness, self.stage, slack_ns, device.period_ns);
+            let largest = (recorded / device.period_ns as f64).max(count.together).max(1.0);
             counted.push(Counted { count, spread, largest, cpu });
         }
         let per_second = |count: &Count| count.most / count.exposure_s;

@@ -125,7 +125,8 @@ pub use log::files::{
     MAX_LOGGED_THREADS, MarkCounts, count_log_rows, for_each_log_row, is_log, read_log_document,
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
-pub use wakeups::cycles::{CycleCount, Cycles};
+pub use wakeups::cycle_count::{AfterOverrun, CycleCount};
+pub use wakeups::cycles::{Cycles, FollowedCycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::sums::WakeupRows;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};

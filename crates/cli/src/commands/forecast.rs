@@ -6,7 +6,7 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, Unit, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
-use punctual_recording::{Host, Recording, Stage, TailValue, printable_path};
+use punctual_recording::{FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
@@ -139,15 +139,18 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
     let (mut profiles, mut counted): (Vec<Option<Profile>>, Vec<String>) = (Vec::new(), Vec::new());
     let period = arguments.period.as_deref().map(parse_period).transpose().map_err(|error| Usage(error.to_string()))?;
     let inputs = gather(&arguments.recordings, |path| {
-        let (recording, tail, seconds) = read(path)?;
+        let (recording, mut tail, seconds) = read(path)?;
+        let cycles = cycles(&recording, period)?;
+        // What looks like a long cycle there is several, between which a wakeup was not seen.
+        tail.retain(|late| late.stage != Stage::Response || !cycles.joined.contains(&(late.tid, late.expected_ns)));
         let loops = Input::of_loops(recording.document(), period, (&tail, &seconds), recording.damaged())
             .with_context(|| path.display().to_string())?;
         let Some(loops) = loops else {
             profiles.push(None);
             return Ok(Vec::new());
         };
-        let cycles = recording.cycles(loops.profile.period_ns)?;
-        let loops = loops.held_against(recording.document(), &cycles).with_context(|| path.display().to_string())?;
+        let loops =
+            loops.held_against(recording.document(), &cycles.by_name).with_context(|| path.display().to_string())?;
         let written = arguments.period.as_deref().or_else(|| punctual_report::written_period(recording.document()));
         profiles.push(Some(with_rate(loops.profile, written)));
         counted.extend(loops.counted);
@@ -176,6 +179,13 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         return Err(Usage(line).into());
     }
     Ok(Some(Loops { inputs, profile, counted }))
+}
+
+/// The cycles of the threads that it follows, by the given period, ns, or its own; none without either.
+fn cycles(recording: &Recording, period_ns: Option<u64>) -> anyhow::Result<FollowedCycles> {
+    let Some(followed) = &recording.document().followed else { return Ok(FollowedCycles::default()) };
+    let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(FollowedCycles::default()) };
+    Ok(recording.followed_cycles(period_ns)?)
 }
 
 /// A loop with the rate in which its period was written: someone who writes 64@48kHz thinks in frames.

@@ -58,6 +58,7 @@ fn input(cpus: &[Vec<(f64, f64)>], seconds: f64) -> Input {
         stages: BTreeMap::from([(Stage::Total, lateness)]),
         lost: 0,
         cut: false,
+        cycles: None,
         cautions: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use super::{DeviceAnswer, Group, format_seconds};
 use crate::advice::is_known;
 use crate::input::Input;
 use crate::underrun::Outcome;
-use punctual_recording::{NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns};
+use punctual_recording::{AfterOverrun, NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns};
 
 /// A sentence names all of up to this many; of more it names the first ones, because the table has them all.
 const MAX_NAMED: usize = 4;
@@ -58,6 +58,8 @@ fn devices(groups: &[Group]) -> String {
         let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
         sentences.push(too_early(groups, &names, &unknown, most));
     }
+    sentences
+        .extend(all().filter_map(|(group, answer)| how_counted(&names.name(group, answer), group)).take(MAX_FAILING));
     sentences.join(" ")
 }
 
@@ -111,6 +113,31 @@ fn either(groups: &[Group]) -> String {
     }
     let last = loads.pop().unwrap_or_default();
     format!("either {} or {last}", loads.join(", "))
+}
+
+/// How the overruns of a loop were counted that did not sleep before its next period began.
+fn how_counted(name: &str, group: &Group) -> Option<String> {
+    let cycles = group.cycles.filter(|cycles| cycles.began_within() > 0)?;
+    let missed = counted(cycles.began_within(), "period");
+    let runs = counted(cycles.certain, "overrun");
+    Some(match cycles.after_overrun() {
+        AfterOverrun::CatchesUp => {
+            format!("{name} catches up: {missed} began before the previous cycle had ended, and each is an overrun.")
+        }
+        AfterOverrun::Skips => {
+            format!(
+                "{name} skips periods that it missed: {missed} began before the previous cycle had ended, in {runs}."
+            )
+        }
+        AfterOverrun::Unknown if cycles.certain > 0 => format!(
+            "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here: if \
+             it skips such periods, there were {runs}, one every {}.",
+            format_seconds(group.use_s / cycles.certain as f64)
+        ),
+        AfterOverrun::Unknown => format!(
+            "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here."
+        ),
+    })
 }
 
 /// How often a device runs dry, or a cycle takes too long.

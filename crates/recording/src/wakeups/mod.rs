@@ -1,6 +1,8 @@
 //! Wakeups: one activation in stages, and counts of many.
 
 pub(crate) mod buckets;
+mod catch_up;
+pub(crate) mod cycle_count;
 pub(crate) mod cycles;
 pub(crate) mod distribution;
 mod grid;

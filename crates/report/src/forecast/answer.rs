@@ -354,6 +354,10 @@ struct GroupRow<'a> {
     week_s: f64,
     stalls: u64,
     extremal_index: Option<f64>,
+    /// Cycles that took too long, as the loop would count them itself; `null` for devices.
+    overruns: Option<u64>,
+    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips` or `unknown`.
+    after_overrun: Option<&'static str>,
     notes: &'a [String],
     curves: Vec<CurveRow<'a>>,
     time_scales: Vec<TimeScaleRow>,
@@ -417,6 +421,8 @@ impl<'a> GroupRow<'a> {
             week_s: group.usage.week_s,
             stalls: group.stalls,
             extremal_index: group.extremal_index,
+            overruns: group.cycles.map(|cycles| cycles.own_overruns()),
+            after_overrun: group.cycles.map(|cycles| cycles.after_overrun().name()),
             notes: &group.notes,
             curves: curves.collect(),
             time_scales: group.time_scales.iter().map(scale).collect(),

@@ -414,6 +414,7 @@ pub(crate) mod tests_support {
             .into(),
             lost,
             cut: false,
+            cycles: None,
             cautions,
         }
     }

@@ -1,0 +1,133 @@
+//! Whether a loop makes up for the periods that began during a long cycle: by how much it executed in it.
+
+/// A time in which a thread did not sleep, as far as was seen, and that begins with a cycle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    /// How late the thread was when it began to run, ns.
+    pub(super) late_ns: u64,
+    /// How long it executed until it slept, ns.
+    pub(super) executed_ns: u64,
+    /// From when the cycle was due until the thread slept, ns.
+    pub(super) length_ns: u64,
+    /// How many periods began before the one for which it was woken next.
+    pub(super) missed: u64,
+}
+
+/// What a stretch tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// One cycle that kept its period.
+    Usual,
+    /// It holds the cycles of the periods that began meanwhile.
+    MadeUp,
+    /// It holds one cycle, although periods began meanwhile.
+    Skipped,
+    /// It looks like [`Judgement::MadeUp`], but may as well be several cycles that kept their periods, between which a
+    /// sleep was not seen.
+    Doubtful,
+    /// Nothing of this.
+    Nothing,
+}
+
+/// So many cycles show how long one usually executes.
+const ENOUGH: u64 = 10;
+
+/// What a thread's cycles usually execute, and how long they usually are.
+#[derive(Debug, Default)]
+pub(super) struct Usual {
+    cycles: u64,
+    executed_ns: u64,
+    length_ns: u64,
+}
+
+impl Usual {
+    /// Takes a cycle that kept its period.
+    pub(super) fn take(&mut self, executed_ns: u64, length_ns: u64) {
+        self.cycles += 1;
+        self.executed_ns = self.executed_ns.saturating_add(executed_ns);
+        self.length_ns = self.length_ns.saturating_add(length_ns);
+    }
+
+    /// Judges a stretch by the cycles before it.
+    pub(super) fn judge(&self, stretch: &Stretch, period_ns: u64) -> Judgement {
+        let Stretch { executed_ns, length_ns, missed, .. } = *stretch;
+        if missed == 0 && length_ns <= period_ns {
+            return Judgement::Usual;
+        }
+        if missed == 0 || length_ns <= period_ns || self.cycles < ENOUGH {
+            return Judgement::Nothing;
+        }
+        let usual_ns = (self.executed_ns / self.cycles).max(1);
+        // Where a cycle is long by its own work, how much it executed tells nothing of others.
+        let delay_ns = length_ns.saturating_sub(executed_ns);
+        if delay_ns.saturating_add(usual_ns) <= period_ns {
+            return Judgement::Nothing;
+        }
+        // Between one and a half and three times as much for one period more, and so on.
+        let at_least = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(missed.saturating_add(2));
+        let at_most = executed_ns <= usual_ns.saturating_mul(missed.saturating_mul(2).saturating_add(1));
+        if at_least && at_most {
+            if self.may_have_slept(stretch, period_ns) { Judgement::Doubtful } else { Judgement::MadeUp }
+        } else if executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
+            Judgement::Skipped
+        } else {
+            Judgement::Nothing
+        }
+    }
+
+    /// Whether each of the cycles may have kept its period and slept until the next: the first would have been done by
+    /// then, and the last took about as long from when it was due as others do.
+    fn may_have_slept(&self, stretch: &Stretch, period_ns: u64) -> bool {
+        let each_ns = stretch.executed_ns / stretch.missed.saturating_add(1);
+        let last_ns = stretch.length_ns.saturating_sub(stretch.missed.saturating_mul(period_ns));
+        let usual_ns = self.length_ns / self.cycles.max(1);
+        stretch.late_ns.saturating_add(each_ns) <= period_ns
+            && last_ns.saturating_mul(5) >= each_ns.saturating_mul(4)
+            && last_ns <= usual_ns.saturating_mul(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn usual(executed_ns: u64) -> Usual {
+        let mut usual = Usual::default();
+        (0..ENOUGH).for_each(|_| usual.take(executed_ns, executed_ns + 30_000));
+        usual
+    }
+
+    #[test]
+    fn how_much_was_executed_tells_what_became_of_the_periods() {
+        let stretch = |late_us: u64, executed_us: u64, length_us: u64, missed| Stretch {
+            late_ns: late_us * 1_000,
+            executed_ns: executed_us * 1_000,
+            length_ns: length_us * 1_000,
+            missed,
+        };
+        for (what, stretch, expected) in [
+            ("in time", stretch(30, 210, 240, 0), Judgement::Usual),
+            ("late, and woken again at once", stretch(900, 210, 1_110, 0), Judgement::Nothing),
+            ("not woken for the next, but done in time", stretch(30, 210, 240, 1), Judgement::Nothing),
+            ("4.9 ms late, and seven cycles", stretch(4_900, 1_520, 6_430, 6), Judgement::MadeUp),
+            ("4.9 ms late, and one cycle", stretch(4_900, 210, 5_110, 5), Judgement::Skipped),
+            ("0.9 ms late, and two cycles", stretch(900, 420, 1_320, 1), Judgement::MadeUp),
+            ("preempted for 2.5 ms, and one cycle", stretch(30, 210, 2_740, 2), Judgement::Skipped),
+            ("long by its own work", stretch(30, 1_400, 1_430, 1), Judgement::Nothing),
+            ("two cycles, or one sleep that was not seen", stretch(30, 420, 1_320, 1), Judgement::Doubtful),
+            ("two cycles, the last of which ended late", stretch(30, 420, 1_600, 1), Judgement::MadeUp),
+            ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::Nothing),
+        ] {
+            assert_eq!(usual(210_000).judge(&stretch, MS), expected, "{what}");
+            assert!(
+                matches!(Usual::default().judge(&stretch, MS), Judgement::Usual | Judgement::Nothing),
+                "{what}, at the beginning"
+            );
+        }
+        // Nothing is certain of cycles that take more than half of their period either.
+        let two = stretch(30, 1_200, 1_730, 1);
+        assert_eq!(usual(600_000).judge(&two, MS), Judgement::Doubtful);
+    }
+}

@@ -1,0 +1,175 @@
+//! Counts of the cycles of somebody else's loop.
+
+/// The cycles of one thread, or of several together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CycleCount {
+    /// Cycles that ended while it was measured. Several between which the thread did not sleep count as one.
+    pub cycles: u64,
+    /// Those that took longer than the period, from when the cycle was due until the thread slept again.
+    pub overruns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// How many periods began during the longest: a loop that catches up worked off as many more cycles in it.
+    pub longest_missed: u64,
+    /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
+    pub untold: u64,
+    /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
+    /// that both kept their period.
+    pub unseen: u64,
+    /// Overruns that a single wakeup proves, whatever else was not seen.
+    pub certain: u64,
+    /// Of these, those that ended after the wakeup that followed was due: one more period than those without a wakeup.
+    pub past_next: u64,
+    /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free its
+    /// resources.
+    pub ending: u64,
+    /// How many periods the grid of the threads' own timers had, from the first that woke a thread to the last.
+    pub periods: u64,
+    /// Those that began without a wakeup: within the previous cycle, or with a wakeup that nobody saw.
+    pub not_woken: u64,
+    /// Overruns in which the thread executed about as much more as the cycles of the periods that began meanwhile take.
+    pub made_up: u64,
+    /// Overruns in which it executed no more than in one cycle, although periods began meanwhile.
+    pub skipped: u64,
+}
+
+/// What a loop does about the periods that begin during a long cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterOverrun {
+    /// It works off their cycles too, without a wait in between: each of the periods is an overrun.
+    CatchesUp,
+    /// It goes on with the next period: however many began, that is one overrun.
+    Skips,
+    /// No overrun shows which.
+    Unknown,
+}
+
+impl AfterOverrun {
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            AfterOverrun::CatchesUp => "catches-up",
+            AfterOverrun::Skips => "skips",
+            AfterOverrun::Unknown => "unknown",
+        }
+    }
+}
+
+/// A loop does the same after each overrun. It is told from them if so many times as many show that as the contrary.
+const CLEARLY: u64 = 4;
+
+impl CycleCount {
+    /// Adds the cycles of others.
+    pub fn add(&mut self, other: &CycleCount) {
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.overruns = self.overruns.saturating_add(other.overruns);
+        if other.longest_ns > self.longest_ns {
+            (self.longest_ns, self.longest_missed) = (other.longest_ns, other.longest_missed);
+        }
+        self.untold = self.untold.saturating_add(other.untold);
+        self.unseen = self.unseen.saturating_add(other.unseen);
+        self.certain = self.certain.saturating_add(other.certain);
+        self.past_next = self.past_next.saturating_add(other.past_next);
+        self.ending = self.ending.saturating_add(other.ending);
+        self.periods = self.periods.saturating_add(other.periods);
+        self.not_woken = self.not_woken.saturating_add(other.not_woken);
+        self.made_up = self.made_up.saturating_add(other.made_up);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+    }
+
+    /// The least number of overruns that there can have been.
+    pub fn least_overruns(&self) -> u64 {
+        self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
+    }
+
+    /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then
+    /// those wakeups allow no forecast.
+    pub fn overran_beyond_wakeups(&self) -> bool {
+        self.least_overruns() > self.certain
+    }
+
+    /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that
+    /// nobody saw. A loop that catches up overran in each of them; one that skips them, once for each row of them. A
+    /// cycle within which a period began is an overrun: without an overrun there is no such period.
+    pub fn began_within(&self) -> u64 {
+        if self.overruns == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
+    }
+
+    /// What the loop does about periods that begin during a long cycle.
+    pub fn after_overrun(&self) -> AfterOverrun {
+        if self.made_up > 0 && self.made_up >= self.skipped.saturating_mul(CLEARLY) {
+            AfterOverrun::CatchesUp
+        } else if self.skipped > 0 && self.skipped >= self.made_up.saturating_mul(CLEARLY) {
+            AfterOverrun::Skips
+        } else {
+            AfterOverrun::Unknown
+        }
+    }
+
+    /// The overruns that are certain, as the loop itself would count them: where it skips periods, its long cycles;
+    /// where it catches up, or may, the periods that began during them, which are more.
+    pub fn own_overruns(&self) -> u64 {
+        match self.after_overrun() {
+            AfterOverrun::Skips => self.certain,
+            AfterOverrun::CatchesUp | AfterOverrun::Unknown => {
+                self.certain.max(self.began_within().saturating_add(self.past_next))
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
+        self.cycles += 1;
+        self.overruns += u64::from(length_ns > period_ns);
+        if length_ns > self.longest_ns {
+            (self.longest_ns, self.longest_missed) = (length_ns, missed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_period_began_within_a_cycle_where_none_took_longer() {
+        let count = CycleCount { cycles: 4_983, periods: 5_000, not_woken: 17, unseen: 15, ..CycleCount::default() };
+        assert_eq!(count.began_within(), 0);
+        assert_eq!(CycleCount { overruns: 1, ..count }.began_within(), 2);
+    }
+
+    #[test]
+    fn what_a_loop_does_after_an_overrun_decides_how_many_there_were() {
+        let count = |made_up, skipped| CycleCount {
+            overruns: 3,
+            certain: 3,
+            past_next: 1,
+            periods: 100,
+            not_woken: 20,
+            unseen: 5,
+            made_up,
+            skipped,
+            ..CycleCount::default()
+        };
+        for (made_up, skipped, after, overruns) in [
+            (1, 0, AfterOverrun::CatchesUp, 16),
+            (8, 2, AfterOverrun::CatchesUp, 16),
+            (0, 1, AfterOverrun::Skips, 3),
+            (2, 8, AfterOverrun::Skips, 3),
+            // What is not known counts as the more frequent.
+            (0, 0, AfterOverrun::Unknown, 16),
+            (7, 2, AfterOverrun::Unknown, 16),
+        ] {
+            let count = count(made_up, skipped);
+            assert_eq!((count.after_overrun(), count.own_overruns()), (after, overruns), "{made_up} {skipped}");
+        }
+    }
+
+    #[test]
+    fn the_longest_of_several_brings_the_periods_that_it_took() {
+        let mut sum = CycleCount { longest_ns: 3, longest_missed: 2, ..CycleCount::default() };
+        sum.add(&CycleCount { longest_ns: 2, longest_missed: 9, ..CycleCount::default() });
+        assert_eq!((sum.longest_ns, sum.longest_missed), (3, 2));
+        sum.add(&CycleCount { longest_ns: 4, longest_missed: 0, ..CycleCount::default() });
+        assert_eq!((sum.longest_ns, sum.longest_missed), (4, 0));
+    }
+}

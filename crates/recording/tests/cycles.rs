@@ -1,0 +1,106 @@
+//! Loops that catch up after an overrun, loops that skip periods, and loops of which nothing shows which they do.
+
+use punctual_recording::{AfterOverrun, CycleCount, Cycles, Wakeup};
+
+const MS: u64 = 1_000_000;
+/// How late a cycle usually begins, and how long it executes, ns.
+const LATE: u64 = 30_000;
+const WORK: u64 = 210_000;
+
+/// What a loop does when its next cycle is due already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    CatchesUp,
+    Skips,
+}
+
+/// The wakeups of a loop of 1 kHz that is kept from running for this long, ns, once in 100 ms, and how many of its
+/// cycles ended after the next was due. `executed` says whether the recording knows what its cycles executed.
+fn play(kind: Kind, delays: &[u64], executed: bool) -> (Vec<Wakeup>, u64) {
+    let (mut wakeups, mut overruns) = (Vec::new(), 0);
+    let (mut due, mut delays) = (MS, delays.iter());
+    for _ in 0..delays.len() * 100 {
+        let late = if due / MS % 100 == 50 { LATE + delays.next().copied().unwrap_or(0) } else { LATE };
+        let (mut now, mut cycles, mut own) = (due + late + WORK, 1, due);
+        overruns += u64::from(now > own + MS);
+        while kind == Kind::CatchesUp && now > own + MS {
+            (now, cycles, own) = (now + WORK, cycles + 1, own + MS);
+            overruns += u64::from(now > own + MS);
+        }
+        wakeups.push(Wakeup {
+            tid: 7,
+            expected_ns: due,
+            total_ns: late,
+            work_ns: Some(now - due - late),
+            executed_ns: executed.then_some(cycles * WORK),
+            ..Wakeup::default()
+        });
+        due = (now / MS + 1) * MS;
+    }
+    (wakeups, overruns)
+}
+
+fn counted(wakeups: &[Wakeup], unseen: u64) -> (CycleCount, Vec<u64>) {
+    let mut cycles = Cycles::new(MS);
+    wakeups.iter().for_each(|wakeup| cycles.take(wakeup, true));
+    let (_, count, joined) = cycles.finish(|_| unseen).next().unwrap();
+    (count, joined)
+}
+
+const DELAYS: [u64; 5] = [4_870_000, 900_000, 12_345_678, 2_500_000, 1_234_567];
+
+#[test]
+fn a_loop_that_catches_up_overran_as_often_as_it_says_itself() {
+    let (wakeups, overruns) = play(Kind::CatchesUp, &DELAYS, true);
+    let (count, joined) = counted(&wakeups, 0);
+    assert_eq!(count.after_overrun(), AfterOverrun::CatchesUp, "{count:?}");
+    assert_eq!((count.certain, count.own_overruns()), (5, overruns), "{count:?}");
+    assert!(overruns > 20 && joined.is_empty(), "{overruns} {joined:?}");
+    // The longest is no cycle, but a row of them.
+    assert!(count.longest_missed >= 12 && count.longest_ns > 13 * MS, "{count:?}");
+}
+
+#[test]
+fn a_loop_that_skips_periods_overran_once_each_time() {
+    let (wakeups, overruns) = play(Kind::Skips, &DELAYS, true);
+    let (count, _) = counted(&wakeups, 0);
+    assert_eq!(count.after_overrun(), AfterOverrun::Skips, "{count:?}");
+    assert_eq!((overruns, count.certain, count.own_overruns()), (5, 5, 5), "{count:?}");
+    assert!(count.began_within() > 20, "{count:?}");
+}
+
+#[test]
+fn where_nothing_shows_which_the_larger_number_counts() {
+    let (catches_up, overruns) = play(Kind::CatchesUp, &DELAYS, false);
+    let (count, _) = counted(&catches_up, 0);
+    assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::Unknown, overruns), "{count:?}");
+    let (skips, _) = play(Kind::Skips, &DELAYS, false);
+    let (count, _) = counted(&skips, 0);
+    assert_eq!((count.after_overrun(), count.certain), (AfterOverrun::Unknown, 5), "{count:?}");
+    assert_eq!(count.own_overruns(), count.began_within(), "{count:?}");
+}
+
+#[test]
+fn two_cycles_between_which_a_wakeup_was_not_seen_are_no_long_cycle() {
+    let (mut wakeups, overruns) = play(Kind::CatchesUp, &[4_870_000, 0, 0, 0, 0], true);
+    // Every thirty-fourth wakeup is not seen, and the work goes on until the sleep after it.
+    let mut hidden = Vec::new();
+    for number in (100..wakeups.len() - 2).step_by(34) {
+        let due = wakeups[number].expected_ns;
+        wakeups[number].work_ns = Some(MS + WORK + 80_000);
+        wakeups[number].executed_ns = Some(2 * WORK);
+        hidden.push((number + 1, due));
+    }
+    for (number, _) in hidden.iter().rev() {
+        wakeups.remove(*number);
+    }
+    let due: Vec<u64> = hidden.iter().map(|(_, due)| *due).collect();
+    let unseen = due.len() as u64;
+    assert!(unseen >= 10, "{unseen}");
+    let (count, joined) = counted(&wakeups, unseen);
+    assert_eq!(joined, due, "{count:?}");
+    assert_eq!((count.overruns, count.certain, count.own_overruns()), (1, 1, overruns), "{count:?}");
+    // With no wakeup unseen they are what they look like.
+    let (count, joined) = counted(&wakeups, 0);
+    assert_eq!((count.overruns, count.own_overruns(), joined.len()), (1 + unseen, overruns + unseen, 0), "{count:?}");
+}
