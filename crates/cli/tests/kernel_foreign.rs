@@ -258,7 +258,9 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     let kept = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=1h"]);
     let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=20ms"]);
     assert_eq!((code(&kept), code(&broken)), (0, 2), "{}", stdout(&broken));
-    assert!(stdout(&broken).contains("Over the limit: the longest cycle took "), "{}", stdout(&broken));
+    // Several cycles in a row, if it did not wait in between, or one.
+    let said = stdout(&broken);
+    assert!(said.contains("Over the limit: ") && said.contains(" took "), "{said}");
     let hour = json(&run(directory.path(), &["report", "a.punctual", "--period", "1h", "--json"]));
     assert_eq!(hour["cycles"][0]["overruns"], 0);
 }

@@ -1,5 +1,7 @@
 //! Counts of the cycles of somebody else's loop.
 
+use crate::format::units::counted;
+
 /// The cycles of one thread, or of several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CycleCount {
@@ -117,6 +119,29 @@ impl CycleCount {
         }
     }
 
+    /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in
+    /// between are as many.
+    pub fn own_cycles(&self) -> u64 {
+        match self.after_overrun() {
+            AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within()),
+            AfterOverrun::Skips | AfterOverrun::Unknown => self.cycles,
+        }
+    }
+
+    /// How many cycles the longest stretch without a sleep in between holds, if it may be more than one.
+    pub fn longest_row(&self) -> Option<u64> {
+        (self.longest_missed > 0 && self.after_overrun() != AfterOverrun::Skips).then_some(self.longest_missed + 1)
+    }
+
+    /// The same in words, such as `7 cycles in a row`.
+    pub fn longest_row_in_words(&self) -> Option<String> {
+        let row = counted(self.longest_row()?, "cycle");
+        Some(match self.after_overrun() {
+            AfterOverrun::CatchesUp => format!("{row} in a row"),
+            AfterOverrun::Skips | AfterOverrun::Unknown => format!("up to {row} in a row"),
+        })
+    }
+
     pub(super) fn take(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
         self.cycles += 1;
         self.overruns += u64::from(length_ns > period_ns);
@@ -140,6 +165,7 @@ mod tests {
     #[test]
     fn what_a_loop_does_after_an_overrun_decides_how_many_there_were() {
         let count = |made_up, skipped| CycleCount {
+            cycles: 80,
             overruns: 3,
             certain: 3,
             past_next: 1,
@@ -161,6 +187,8 @@ mod tests {
         ] {
             let count = count(made_up, skipped);
             assert_eq!((count.after_overrun(), count.own_overruns()), (after, overruns), "{made_up} {skipped}");
+            let cycles = if after == AfterOverrun::CatchesUp { 95 } else { 80 };
+            assert_eq!(count.own_cycles(), cycles, "{made_up} {skipped}");
         }
     }
 
@@ -168,8 +196,10 @@ mod tests {
     fn the_longest_of_several_brings_the_periods_that_it_took() {
         let mut sum = CycleCount { longest_ns: 3, longest_missed: 2, ..CycleCount::default() };
         sum.add(&CycleCount { longest_ns: 2, longest_missed: 9, ..CycleCount::default() });
-        assert_eq!((sum.longest_ns, sum.longest_missed), (3, 2));
+        assert_eq!((sum.longest_ns, sum.longest_row()), (3, Some(3)));
         sum.add(&CycleCount { longest_ns: 4, longest_missed: 0, ..CycleCount::default() });
-        assert_eq!((sum.longest_ns, sum.longest_missed), (4, 0));
+        assert_eq!((sum.longest_ns, sum.longest_row()), (4, None));
+        // Where a loop skips periods, the longest is a cycle all the same.
+        assert_eq!(CycleCount { longest_missed: 2, skipped: 1, ..sum }.longest_row(), None);
     }
 }

@@ -74,12 +74,17 @@ fn worst_text(out: &mut String, group: &Group) {
         } else {
             format!("longer ones come at most {} times an hour of use (95 %)", times(worst.longer_per_hour))
         };
+        let stage = worst.stage.name();
+        if let Some(row) = group.cycles.and_then(|cycles| cycles.longest_row_in_words()) {
+            let _ = writeln!(out, "  The longest stretch without waiting is {longest} ({stage}), {row}; {longer}.");
+            continue;
+        }
         // Of all CPUs together: the devices' rows have those of the worst CPU.
         let of = match group.stalls {
             0 | 1 => "The longest seen".to_owned(),
             stalls => format!("Of the {} longest stalls, on all CPUs together, the longest", grouped(stalls)),
         };
-        let _ = writeln!(out, "  {of} is {longest} ({}); {longer}.", worst.stage.name());
+        let _ = writeln!(out, "  {of} is {longest} ({stage}); {longer}.");
     }
 }
 
@@ -310,6 +315,7 @@ mod tests {
     use crate::forecast::tests_support::input;
     use punctual_device::Catalogue;
     use punctual_forecast::{CurveQuestion, Question, answer};
+    use punctual_recording::CycleCount;
 
     fn question() -> Question {
         Question {
@@ -363,6 +369,35 @@ mod tests {
         assert!(device["mttf_s"]["estimate"].is_null() && device["mttf_s"]["high"].is_null());
         assert!(device["mttf_s"]["low"].as_f64().unwrap() > 0.0);
         assert!(value["horizons"][0]["estimate_ns"].is_null() && value["horizons"][0]["veto"].is_string());
+    }
+
+    #[test]
+    fn a_row_of_cycles_is_not_the_longest_cycle() {
+        let mut input = input(3_000, 0);
+        let total = input.stages[&Stage::Total].clone();
+        input.stages.insert(Stage::Response, total);
+        let said = |input: &punctual_forecast::Input| {
+            let question = Question {
+                stages: vec![Stage::Response],
+                device_stage: Stage::Response,
+                devices: vec![punctual_device::Profile::of_loop(1_000_000)],
+                ..Question::default()
+            };
+            text(&answer(std::slice::from_ref(input), &question).unwrap())
+        };
+        let alone = said(&input);
+        assert!(alone.contains("; the longest took as long as ") && alone.contains("The longest seen is "), "{alone}");
+        let cycles = CycleCount { longest_missed: 6, made_up: 1, ..CycleCount::default() };
+        input.cycles = Some(cycles);
+        let row = said(&input);
+        assert!(
+            row.contains("; the longest stretch without waiting: ") && row.contains(", 7 cycles in a row\n"),
+            "{row}"
+        );
+        assert!(row.contains(" (response), 7 cycles in a row; "), "{row}");
+        assert!(!row.contains("longest took") && !row.contains("longest seen"), "{row}");
+        input.cycles = Some(CycleCount { made_up: 0, ..cycles });
+        assert!(said(&input).contains(", up to 7 cycles in a row\n"));
     }
 
     #[test]

@@ -36,7 +36,13 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let longest = group.worst.iter().find(|worst| worst.stage == answer.stage).and_then(|worst| worst.longest_ns);
     let worst = longest.and_then(|longest| device.in_units(longest));
     if answer.stage.holds_work() {
-        let worst = worst.map(|worst| format!("; the longest took as long as {}", plural(worst))).unwrap_or_default();
+        let row = group.cycles.and_then(|cycles| cycles.longest_row_in_words());
+        let worst = match (longest, row) {
+            (Some(longest), Some(row)) => {
+                format!("; the longest stretch without waiting: {}, {row}", format_ns(longest))
+            }
+            _ => worst.map(|worst| format!("; the longest took as long as {}", plural(worst))).unwrap_or_default(),
+        };
         let frames = in_frames(device, device.period_ns).map(|frames| format!(" ({frames}{at})"));
         return Some(format!(
             "{}: from when it was due a cycle may take {}{}{worst}",

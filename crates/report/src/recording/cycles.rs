@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{counted, grouped, microseconds, table};
-use punctual_recording::{CycleCount, Limit, agreeing, format_ns, printable};
+use punctual_recording::{AfterOverrun, CycleCount, Limit, agreeing, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,7 +60,13 @@ impl LoopCycles {
             },
             Some(found) if limit.exceeded => {
                 let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
-                format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed.")
+                let longest = self.by_name.values().max_by_key(|count| longest(count));
+                match longest.and_then(CycleCount::longest_row_in_words) {
+                    Some(row) => format!(
+                        " Over the limit: {row} took {found} without a wait in between, and each of them that long at most; {allowed} is allowed."
+                    ),
+                    None => format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed."),
+                }
             }
             Some(_) => String::new(),
         }
@@ -79,18 +85,8 @@ impl LoopCycles {
         let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
-                let (of, longest) = (counted(count.cycles, "cycle"), format_ns(count.longest_ns));
-                let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
-                // The difference is wakeups that nobody saw: each may have begun a cycle of its own, or not.
-                let often = match (least < count.overruns, count.not_woken > 0) {
-                    (true, _) => format!("{} to {}", grouped(least), grouped(count.overruns)),
-                    (false, true) => format!("at least {}", grouped(least)),
-                    (false, false) => grouped(least),
-                };
-                let longest = match count.unseen {
-                    0 => format!("{longest} at most"),
-                    _ => format!("the longest seen {longest}"),
-                };
+                let of = counted(count.own_cycles(), "cycle");
+                let (often, longest) = (how_often(count), longest_in_words(count));
                 let ending = match count.ending {
                     0 => String::new(),
                     ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
@@ -99,14 +95,17 @@ impl LoopCycles {
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
-            let all: u64 = rows.iter().map(|(_, count)| count.cycles).sum();
-            return Some(format!(
-                "No cycle of {} took longer than {period}; the longest{} took {}.{}",
-                grouped(all),
-                if rows.iter().any(|(_, count)| count.unseen > 0) { " seen" } else { "" },
-                format_ns(longest),
-                not_woken(&rows)
-            ));
+            let sum = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+            let (all, unseen) = (grouped(sum(|count| count.cycles)), sum(|count| count.unseen));
+            let none = match unseen {
+                0 => format!("No cycle of {all} took longer than {period}"),
+                _ => format!(
+                    "No cycle that was seen took longer than {period}: {all} were, {} {} not",
+                    grouped(unseen),
+                    agreeing(unseen, "was", "were")
+                ),
+            };
+            return Some(format!("{none}; the longest took {}.{}", format_ns(longest), not_woken(&rows)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         Some(format!("{} took longer than {period} {}{others}.{}", first.0, first.1, not_woken(&rows)))
@@ -137,23 +136,29 @@ impl LoopCycles {
     pub(crate) fn text(&self) -> String {
         let has_untold = self.by_name.values().any(|count| count.untold > 0);
         let rows = self.worst_first().into_iter().map(|(name, count)| {
-            let CycleCount { cycles, overruns, untold, .. } = *count;
-            let mut row = vec![printable(name), grouped(cycles), grouped(overruns), microseconds(longest(count))];
-            row.extend(has_untold.then(|| grouped(untold)));
+            let (cycles, overruns) = (grouped(count.own_cycles()), grouped(overruns(count)));
+            let mut row = vec![printable(name), cycles, overruns, microseconds(longest(count))];
+            row.extend(has_untold.then(|| grouped(count.untold)));
             row
         });
         let period = format!("over {}", format_ns(self.period_ns));
-        let mut columns = vec!["threads", "cycles", &period, "longest us"];
+        let mut columns = vec!["threads", "cycles", &period, self.longest_head()];
         columns.extend(has_untold.then_some("not told"));
         table(&columns, 1..columns.len(), rows)
+    }
+
+    /// What the longest is of: of cycles, or of several in a row.
+    fn longest_head(&self) -> &'static str {
+        let has_row = self.by_name.values().any(|count| count.longest_row().is_some());
+        if has_row { "longest without a wait us" } else { "longest us" }
     }
 
     pub(crate) fn section(&self) -> Section {
         let rows = self.worst_first().into_iter().map(|(name, count)| {
             vec![
                 Value::text(printable(name)),
-                Value::Count(Some(count.cycles)),
-                Value::Count(Some(count.overruns)),
+                Value::Count(Some(count.own_cycles())),
+                Value::Count(Some(overruns(count))),
                 Value::Ns(longest(count)),
                 Value::Count(Some(count.untold)),
             ]
@@ -163,7 +168,7 @@ impl LoopCycles {
             Column::words("threads"),
             Column::numbers("cycles"),
             Column::numbers(format!("longer than {period}")),
-            Column::numbers("longest us"),
+            Column::numbers(self.longest_head()),
             Column::numbers("threads not told"),
         ];
         Section {
@@ -175,6 +180,40 @@ impl LoopCycles {
             ),
             blocks: vec![Block::Table(Table { caption: format!("Cycles of {period}"), columns, rows: rows.collect() })],
         }
+    }
+}
+
+/// How many cycles took too long: the fewest and the most, where wakeups that nobody saw may have begun a cycle of their
+/// own, or not.
+fn how_often(count: &CycleCount) -> String {
+    let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
+    let after = count.after_overrun();
+    if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
+        let least = if count.unseen > 0 { "at least " } else { "" };
+        return format!("{least}{}", grouped(count.own_overruns()));
+    }
+    match (least < count.overruns, count.not_woken > 0 && (after != AfterOverrun::Skips || count.unseen > 0)) {
+        (true, _) => format!("{} to {}", grouped(least), grouped(count.overruns)),
+        (false, true) => format!("at least {}", grouped(least)),
+        (false, false) => grouped(least),
+    }
+}
+
+/// The overruns in a table: those that were seen, or more where a loop certainly catches up.
+fn overruns(count: &CycleCount) -> u64 {
+    match count.after_overrun() {
+        AfterOverrun::CatchesUp => count.overruns.max(count.own_overruns()),
+        AfterOverrun::Skips | AfterOverrun::Unknown => count.overruns,
+    }
+}
+
+/// The longest cycle, or the longest row of cycles without a wait in between.
+fn longest_in_words(count: &CycleCount) -> String {
+    let longest = format_ns(count.longest_ns);
+    match (count.longest_row_in_words(), count.unseen) {
+        (Some(row), _) => format!("the longest stretch without waiting {longest}, {row}"),
+        (None, 0) => format!("{longest} at most"),
+        (None, _) => format!("the longest seen {longest}"),
     }
 }
 
@@ -193,7 +232,17 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
-    format!(" Of {periods} {} began before the previous cycle had ended{unseen}.", grouped(within))
+    let are = |after: AfterOverrun| {
+        rows.iter().filter(|(_, count)| count.began_within() > 0).all(|(_, count)| count.after_overrun() == after)
+    };
+    let meaning = if are(AfterOverrun::CatchesUp) {
+        "The loop catches up: each of these is an overrun."
+    } else if are(AfterOverrun::Skips) {
+        "The loop skips these: each run of them is one overrun."
+    } else {
+        "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun."
+    };
+    format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
 }
 
 /// The longest cycle, ns, if there was one.
@@ -210,6 +259,8 @@ pub(crate) struct CyclesRow<'a> {
     cycles: u64,
     overruns: u64,
     longest_ns: Option<u64>,
+    /// How many periods began during the longest: unless the loop skips them, it is not one cycle but so many more.
+    longest_missed: u64,
     /// Threads whose wakeups do not show which of them begin a cycle: they count none.
     untold: u64,
     /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their
@@ -223,6 +274,11 @@ pub(crate) struct CyclesRow<'a> {
     periods: u64,
     /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen.
     not_woken: u64,
+    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips` or `unknown`.
+    after_overrun: &'static str,
+    /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
+    /// caught up.
+    own_overruns: u64,
 }
 
 impl<'a> CyclesRow<'a> {
@@ -234,12 +290,15 @@ impl<'a> CyclesRow<'a> {
                 cycles: count.cycles,
                 overruns: count.overruns,
                 longest_ns: longest(count),
+                longest_missed: count.longest_missed,
                 untold: count.untold,
                 unseen: count.unseen,
                 least_overruns: count.least_overruns(),
                 ending: count.ending,
                 periods: count.periods,
                 not_woken: count.not_woken,
+                after_overrun: count.after_overrun().name(),
+                own_overruns: count.own_overruns(),
             })
         };
         cycles.iter().flat_map(of).collect()
@@ -274,7 +333,8 @@ mod tests {
         assert_eq!(
             doubtful.verdict(),
             "arm fifo:80 took longer than 1.00 ms in 2 to 3 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
-             previous cycle had ended; 1 more began without a wakeup that was seen."
+             previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
+             overrun. If it catches up, each is an overrun."
         );
         let mut ended = over.clone();
         ended.by_name.get_mut("arm fifo:80").unwrap().ending = 1;
@@ -286,6 +346,69 @@ mod tests {
         let lines = over.text();
         assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");
         assert!(!lines.contains("not told"), "{lines}");
+    }
+
+    #[test]
+    fn cycles_that_nobody_saw_are_no_cycles_that_were_kept() {
+        let mut kept = loops(&[("arm fifo:80", 6_985, 0, 994_000)]);
+        kept.by_name.get_mut("arm fifo:80").unwrap().unseen = 15;
+        assert_eq!(
+            kept.verdict(),
+            "No cycle that was seen took longer than 1.00 ms: 6,985 were, 15 were not; the longest took 994 us."
+        );
+    }
+
+    #[test]
+    fn a_row_of_cycles_is_not_called_one() {
+        let of = |made_up, skipped| {
+            let count = CycleCount {
+                cycles: 6_991,
+                overruns: 1,
+                certain: 1,
+                longest_ns: 6_800_000,
+                longest_missed: 6,
+                periods: 7_000,
+                not_woken: 9,
+                unseen: 3,
+                made_up,
+                skipped,
+                ..CycleCount::default()
+            };
+            LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into() }
+        };
+        let begin = "arm fifo:80 took longer than 1.00 ms in at least";
+        let missed = "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
+        for (loops, cycles, longest, meaning, over, head) in [
+            (
+                of(1, 0),
+                "6 of 6,997",
+                "the longest stretch without waiting 6.80 ms, 7 cycles in a row",
+                "The loop catches up: each of these is an overrun.",
+                "7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+                "longest without a wait us",
+            ),
+            (
+                of(0, 0),
+                "1 of 6,991",
+                "the longest stretch without waiting 6.80 ms, up to 7 cycles in a row",
+                "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
+                "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+                "longest without a wait us",
+            ),
+            (
+                of(0, 1),
+                "1 of 6,991",
+                "the longest seen 6.80 ms",
+                "The loop skips these: each run of them is one overrun.",
+                "the longest cycle took 6.80 ms",
+                "longest us",
+            ),
+        ] {
+            assert_eq!(loops.verdict(), format!("{begin} {cycles} cycles, {longest}. {missed} {meaning}"));
+            let said = loops.over_limit(&loops.judge(1_000_000));
+            assert_eq!(said, format!(" Over the limit: {over}; 1.00 ms is allowed."));
+            assert!(loops.text().lines().next().is_some_and(|line| line.ends_with(head)), "{}", loops.text());
+        }
     }
 
     #[test]
