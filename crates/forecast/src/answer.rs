@@ -249,7 +249,8 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         None => None,
     };
     let device_answers = device_answers(input, question, devices)?;
-    let mut notes = asked.as_ref().map(spread_notes).unwrap_or_default();
+    let pieces = device_answers.iter().filter_map(|answer| answer.underruns.pieces).reduce(f64::min);
+    let mut notes = asked.as_ref().map(|tail| spread_notes(tail, pieces)).unwrap_or_default();
     notes.extend(exposure_notes(input, question, usage));
     notes.extend(device_notes(input, &device_answers));
     let mut curves = Vec::new();
@@ -393,7 +394,7 @@ fn what_is_too_short(input: &Input) -> String {
 const MAX_TOLD_DISPERSION: f64 = 100.0;
 
 /// Notes on dependence: how much wider intervals are, how many pieces there are, and drift.
-fn spread_notes(tail: &Tail) -> Vec<String> {
+fn spread_notes(tail: &Tail, of_devices: Option<f64>) -> Vec<String> {
     let spread = tail.spread();
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
@@ -407,6 +408,7 @@ fn spread_notes(tail: &Tail) -> Vec<String> {
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
+        let pieces = of_devices.map_or(pieces, |own| own.min(pieces));
         let enough = if pieces < SETTLED_PIECES {
             ": too little to show that anything holds, except while conditions stay as recorded"
         } else {

@@ -386,6 +386,7 @@ mod tests {
             text(&answer(std::slice::from_ref(input), &question).unwrap())
         };
         let alone = said(&input);
+        assert!(!alone.contains("judged by"), "the table counts other stalls: {alone}");
         assert!(alone.contains("; the longest took as long as ") && alone.contains("The longest seen is "), "{alone}");
         let cycles = CycleCount { longest_missed: 6, made_up: 1, ..CycleCount::default() };
         input.cycles = Some(cycles);
