@@ -129,7 +129,7 @@ impl Input {
         of: &dyn Fn(&Task) -> Option<ObservedTask>,
         cautions: &[String],
     ) -> Vec<Input> {
-        let load = document.provenance.load.name_or_none().to_owned();
+        let load = document.load_beside().to_owned();
         let mut measures: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
         for task in &document.tasks {
             measures.entry(&task.measure).or_default().push(task);

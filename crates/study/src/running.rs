@@ -53,6 +53,8 @@ pub(crate) struct Running<'a> {
     /// When the command ended whose end ends the measurement.
     over_ns: Option<u64>,
     gone: bool,
+    /// Whether that command is what is measured: it is no load, and has no score to tell.
+    is_measured: bool,
 }
 
 /// How a command is doing.
@@ -100,6 +102,7 @@ impl<'a> Running<'a> {
             processes: Vec::new(),
             over_ns: None,
             gone: false,
+            is_measured: mark.is_some(),
         };
         running.wait_for_start(getting_ready)?;
         let began = Instant::now();
@@ -178,7 +181,7 @@ impl<'a> Running<'a> {
     pub(crate) fn end(mut self, ended_ns: u64) -> Done {
         let ended_ns = self.over_ns.unwrap_or(ended_ns).min(ended_ns);
         self.look_once_more(ended_ns);
-        let Running { load, guard, mut tally, commands, mut trouble, failure, gone, .. } = self;
+        let Running { load, guard, mut tally, commands, mut trouble, failure, gone, is_measured, .. } = self;
         for event in guard.end() {
             count(&mut tally, &event);
         }
@@ -191,7 +194,10 @@ impl<'a> Running<'a> {
             if let Some(failure) = &course.first_failure {
                 let CommandProgress { failures, iterations, .. } = course;
                 trouble.push(format!("`{name}` failed {failures} of {}: it {failure}", counted(*iterations, "time")));
-            } else if command.scored && !scores.iter().any(|score| score.name.starts_with(&command.name)) {
+            } else if command.scored
+                && !(is_measured && command.ends_measurement)
+                && !scores.iter().any(|score| score.name.starts_with(&command.name))
+            {
                 let why = match &command.lines {
                     Some(_) => {
                         "it said too little about what it did in the measured time: others may have left it too little of the CPUs, or the time was too short"

@@ -1,6 +1,6 @@
 //! Whom a user wants to follow, and the words for it in a recording.
 
-use crate::document::contents::Followed;
+use crate::document::contents::{Document, Followed, LoadInfo, NO_LOAD};
 use std::fmt;
 
 const PROCESS: &str = "process ";
@@ -25,6 +25,38 @@ impl Followed {
     /// Whether these are the threads of the command that was started; then it was not a load.
     pub fn is_of_the_command(&self) -> bool {
         self.asked.iter().any(|words| Asked::parse(words) == Some(Asked::Command))
+    }
+}
+
+impl LoadInfo {
+    /// The name of the load beside the last of its commands, and that command, as it was given.
+    fn split_command(&self) -> Option<(&str, &str)> {
+        let command = self.commands.last()?.join(" ");
+        let beside = self.name.strip_suffix(&command)?;
+        let command = &self.name[beside.len()..];
+        match beside {
+            "" => Some((NO_LOAD, command)),
+            _ => Some((beside.strip_suffix('+')?, command)),
+        }
+    }
+}
+
+impl Document {
+    /// The command that was started and followed, if that is what was measured.
+    pub fn followed_command(&self) -> Option<&str> {
+        self.measured_command().map(|(_, command)| command)
+    }
+
+    /// The name of the load beside what was measured; [`NO_LOAD`] if there was none. A command that was followed is no
+    /// load.
+    pub fn load_beside(&self) -> &str {
+        let load = &self.provenance.load;
+        self.measured_command().map_or_else(|| load.name_or_none(), |(beside, _)| beside)
+    }
+
+    fn measured_command(&self) -> Option<(&str, &str)> {
+        self.followed.as_ref().filter(|followed| followed.is_of_the_command())?;
+        self.provenance.load.split_command()
     }
 }
 
@@ -54,6 +86,22 @@ impl fmt::Display for Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_command_is_told_from_the_load_beside_it() {
+        let load = |name: &str, commands: &[&[&str]]| LoadInfo {
+            name: name.to_owned(),
+            commands: commands.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect(),
+            ..LoadInfo::default()
+        };
+        let own: &[&str] = &["./my-loop", "120"];
+        assert_eq!(load("./my-loop 120", &[own]).split_command(), Some((NO_LOAD, "./my-loop 120")));
+        let both = load("mixed+office+./my-loop 120", &[&["stress-ng"], own]);
+        assert_eq!(both.split_command(), Some(("mixed+office", "./my-loop 120")));
+        assert_eq!(load("x./my-loop 120", &[own]).split_command(), None);
+        assert_eq!(load("mixed", &[&["stress-ng"]]).split_command(), None);
+        assert_eq!(load("none", &[]).split_command(), None);
+    }
 
     #[test]
     fn its_words_are_read_back_and_no_others() {

@@ -48,6 +48,15 @@ pub fn load_name(document: &Document) -> &str {
     document.provenance.load.name_or_none()
 }
 
+/// What ran, as a heading calls it: the load or, where a command was followed, that command and the load beside it.
+pub(crate) fn what_ran(document: &Document) -> String {
+    match (document.followed_command(), document.load_beside()) {
+        (None, _) => load_heading(document),
+        (Some(command), NO_LOAD) => format!("Command {command}"),
+        (Some(command), load) => format!("Command {command}, load {load}"),
+    }
+}
+
 /// A load's name for people. A machine to which no load was added need not be idle.
 pub fn load_words(name: &str) -> &str {
     if name == NO_LOAD { "no load added" } else { name }

@@ -7,7 +7,7 @@ mod width;
 mod words;
 
 pub(crate) use document::{
-    busy_with_others, is_simulated, load_beside_others, load_heading, on_machine, spoken_duration,
+    busy_with_others, is_simulated, load_beside_others, load_heading, on_machine, spoken_duration, what_ran,
 };
 pub use document::{load_name, load_words};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};

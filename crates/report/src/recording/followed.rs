@@ -1,6 +1,6 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{counted, grouped, load_heading, microseconds, spoken_duration, table};
+use crate::layout::{counted, grouped, microseconds, spoken_duration, table, what_ran};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, stage_rows};
 use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
@@ -65,7 +65,7 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
     let groups = groups(document, followed);
     let mut text = format!(
         "{}: {} followed ({}), {}, {}\n{}\n",
-        load_heading(document),
+        what_ran(document),
         number_of_threads(followed),
         followed.asked.join(", "),
         spoken_duration(document),

@@ -66,7 +66,12 @@ const MAX_SPOKEN: usize = 100;
 fn load_in_words(document: &Document) -> String {
     let name = || shortened(load_name(document), MAX_SPOKEN);
     if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
-        return format!("of the command ({})", name());
+        let command = document.followed_command().unwrap_or_else(|| load_name(document));
+        let beside = match document.load_beside() {
+            load if load == NO_LOAD || document.followed_command().is_none() => String::new(),
+            load => format!(" under load ({})", shortened(load, MAX_SPOKEN)),
+        };
+        return format!("of the command ({}){beside}", shortened(command, MAX_SPOKEN));
     }
     if is_simulated(document) {
         return format!("of a simulated machine ({})", name());

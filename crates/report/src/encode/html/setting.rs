@@ -61,7 +61,8 @@ fn rows_of(document: &Document) -> Vec<(String, String)> {
                 },
             ),
         ),
-        ("load", crate::load_name(document).to_owned()),
+        ("command that was followed", document.followed_command().unwrap_or("–").to_owned()),
+        ("load", document.load_beside().to_owned()),
         ("load commands", if commands.is_empty() { "–".to_owned() } else { commands.join("; ") }),
         ("period", if configuration.interval_ns == 0 { "–".to_owned() } else { format_ns(configuration.interval_ns) }),
         (
