@@ -336,6 +336,11 @@ impl Profile {
         changed
     }
 
+    /// Whether nobody said what its users want, so that [`Profile::want_s`] is an assumption.
+    pub fn want_is_assumed(&self) -> bool {
+        matches!(self.sources.want, Source::Assumption(_))
+    }
+
     /// Says what is wrong with the profile itself, as far as that can be seen without using it.
     ///
     /// # Errors
@@ -411,6 +416,12 @@ mod tests {
         // The loop of a player has cycles, and frames in them.
         let player = Profile::of_loop(1_333_333).with_written_period("64@48kHz").unwrap();
         assert_eq!((player.in_units(1_333_333), player.at_its_rate(2_000_000)), (Some(1.0), Some(96.0)));
+    }
+
+    #[test]
+    fn what_a_loop_is_wanted_to_do_is_assumed_unless_somebody_says_it() {
+        let player = Profile::of_loop(1_000_000);
+        assert!(player.want_is_assumed() && !player.with_want(86_400).want_is_assumed());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From a recording directory to an answer, and the paper's table.
 
-use punctual_device::Catalogue;
+use punctual_device::{Catalogue, Profile};
 use punctual_forecast::{
     Horizon, Input, Late, Lateness, LoadClass, Loops, ObservedTask, Outcome, Question, Stage, answer,
 };
@@ -326,6 +326,29 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     let own = directory.path().join("c.punctual");
     write(&own, 12, 0, true);
     assert!(loops(&own, Some(MS)).unwrap().is_none());
+}
+
+#[test]
+fn what_is_wanted_of_a_loop_that_does_not_fail_is_said_to_be_assumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_loop(&path, Some(MS));
+    let Loops { inputs, profile, .. } = loops(&path, None).unwrap().unwrap();
+    let verdict = |device: Profile| {
+        let question = Question {
+            stages: vec![Stage::Response],
+            device_stage: Stage::Response,
+            devices: vec![device],
+            ..Question::default()
+        };
+        answer(&inputs, &question).unwrap().verdict
+    };
+    let slow = Profile { period_ns: 2 * MS, ..profile.clone() };
+    let assumed = "That is for one overrun in 60 min at most, which is assumed: `--want` says what you expect.";
+    for (device, is_said) in [(slow.clone(), true), (slow.with_want(60), false), (profile, false)] {
+        let said = verdict(device);
+        assert_eq!(said.ends_with(assumed), is_said, "{said}");
+    }
 }
 
 #[test]

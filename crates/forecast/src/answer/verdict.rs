@@ -58,6 +58,7 @@ fn devices(groups: &[Group]) -> String {
         let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
         sentences.push(too_early(groups, &names, &unknown, most));
     }
+    sentences.extend(what_is_assumed(groups));
     sentences
         .extend(all().filter_map(|(group, answer)| how_counted(&names.name(group, answer), group)).take(MAX_FAILING));
     sentences.join(" ")
@@ -113,6 +114,15 @@ fn either(groups: &[Group]) -> String {
     }
     let last = loads.pop().unwrap_or_default();
     format!("either {} or {last}", loads.join(", "))
+}
+
+/// Against which want a loop was judged that does not fail, if nobody said it.
+fn what_is_assumed(groups: &[Group]) -> Option<String> {
+    let mut loops = groups.iter().flat_map(|group| &group.devices).filter(|answer| answer.stage.holds_work());
+    let is_assumed =
+        |answer: &&DeviceAnswer| answer.underruns.outcome != Outcome::Fails && answer.device.want_is_assumed();
+    let want = format_seconds(loops.find(is_assumed)?.device.want_s as f64);
+    Some(format!("That is for one overrun in {want} at most, which is assumed: `--want` says what you expect."))
 }
 
 /// How the overruns of a loop were counted that did not sleep before its next period began.

@@ -2,6 +2,7 @@
 
 use super::advice::{advised, asked};
 use super::interval::told;
+use super::units::{want_head, want_words};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
@@ -138,12 +139,16 @@ fn devices_picture(number: usize, group: &Group, of_loops: bool) -> Picture {
         },
     });
     let events = if of_loops { "overruns" } else { "underruns" };
+    let assumed = group.devices.iter().filter(|device| device.device.want_is_assumed()).count();
+    let expected = match assumed {
+        0 => "A diamond is what the device's users expect.",
+        _ if assumed == group.devices.len() => "A diamond is what the device's users are assumed to expect.",
+        _ => "A diamond is what the device's users expect, or are assumed to expect.",
+    };
     Picture {
         id: format!("device-{number}"),
         title: format!("Mean time between {events}."),
-        caption:
-            "A diamond is what the device's users expect. Bars are 95 % intervals; one with an open end has no limit."
-                .into(),
+        caption: format!("{expected} Bars are 95 % intervals; one with an open end has no limit."),
         drawing: Drawing::Intervals(Intervals {
             unit: Unit::Seconds,
             axis: format!("time between {events}"),
@@ -165,13 +170,14 @@ fn devices_table(group: &Group, of_loops: bool) -> Table {
             Value::Ns(u64::try_from(device.device.slack_ns()).ok()),
             Value::Count(Some(device.underruns.over)),
             Value::Count(Some(device.underruns.ran_dry())),
-            Value::text(format_seconds(device.device.want_s as f64)),
+            Value::text(want_words(device, &group.devices)),
         ]
     });
     // A telephone has room for the first ones only.
     let mut columns: Vec<Column> = ["device", "verdict", "whose"].map(Column::words).into();
     let often = if of_loops { "overruns" } else { "runs dry" };
-    columns.extend(["period us", "buffers", "slack us", "stalls", often, "want"].map(Column::numbers));
+    columns
+        .extend(["period us", "buffers", "slack us", "stalls", often, want_head(&group.devices)].map(Column::numbers));
     Table { caption: format!("Devices, {}", name_of(group)), columns, rows: rows.collect() }
 }
 
@@ -267,6 +273,13 @@ mod tests {
         assert_eq!(page.title, "How often cycles will take too long");
         let loops = page.sections.iter().find(|section| section.id == "devices").unwrap();
         assert_eq!(loops.title, "Loops");
+        let captions: Vec<&str> = loops
+            .blocks
+            .iter()
+            .filter_map(|block| if let Block::Picture(picture) = block { Some(picture.caption.as_str()) } else { None })
+            .collect();
+        assert!(captions.iter().all(|caption| caption.contains("are assumed to expect")), "{captions:?}");
+        assert_eq!(captions.len(), 1);
         assert!(said(&page)[0].starts_with("fifo:80, to be late at most once in 60 min: "), "{:?}", said(&page));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::advice::{advised, asked};
 use super::interval::interval_text;
-use super::units::{called, in_units, slack_in_units, work_in_words};
+use super::units::{called, in_units, slack_in_units, want_head, want_words, work_in_words};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
@@ -94,7 +94,8 @@ fn devices_text(out: &mut String, group: &Group) {
     let (name, often) = if of_loops { ("loop", "overruns") } else { ("device", "runs dry") };
     let every = if group.compression == 1.0 { "every (95 %)" } else { "every, of use (95 %)" };
     let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
-    let mut heads = vec![name, "period", "n", "slack", "stalls", often, every, "want", "verdict"];
+    let heads = [name, "period", "n", "slack", "stalls", often, every, want_head(&group.devices), "verdict"];
+    let mut heads = heads.to_vec();
     if several {
         heads.insert(4, "worst CPU");
     }
@@ -254,7 +255,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
         format!("{most}{}", found.over),
         format!("{most}{}", found.ran_dry()),
         interval_text(&found.mttf_s),
-        format_seconds(device.want_s as f64),
+        want_words(answer, &group.devices),
         match found.outcome {
             // The interval is beside it already.
             Outcome::Fails => "fails".to_owned(),
@@ -386,6 +387,7 @@ mod tests {
             text(&answer(std::slice::from_ref(input), &question).unwrap())
         };
         let alone = said(&input);
+        assert!(alone.contains("want (assumed)"), "{alone}");
         assert!(!alone.contains("judged by"), "the table counts other stalls: {alone}");
         assert!(alone.contains("; the longest took as long as ") && alone.contains("The longest seen is "), "{alone}");
         let cycles = CycleCount { longest_missed: 6, made_up: 1, ..CycleCount::default() };

@@ -3,7 +3,7 @@
 
 use crate::layout::{counted, grouped};
 use punctual_device::{OnMiss, Profile, Source, Unit};
-use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome};
+use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome, format_seconds};
 use punctual_recording::format_ns;
 
 const DAY_S: f64 = 86_400.0;
@@ -18,6 +18,21 @@ pub(crate) fn per_day(answer: &DeviceAnswer) -> Estimate {
 /// What an answer calls a device in text: a loop by the threads that were measured, everything else by its short name.
 pub(crate) fn called<'a>(group: &'a Group, answer: &'a DeviceAnswer) -> &'a str {
     if answer.stage.holds_work() { &group.measure } else { &answer.device.id }
+}
+
+/// The head of a column of wants: whether all of them are assumed.
+pub(super) fn want_head(answers: &[DeviceAnswer]) -> &'static str {
+    if all_wants_are_assumed(answers) { "want (assumed)" } else { "want" }
+}
+
+/// What a device's users want, for such a column.
+pub(super) fn want_words(answer: &DeviceAnswer, answers: &[DeviceAnswer]) -> String {
+    let assumed = answer.device.want_is_assumed() && !all_wants_are_assumed(answers);
+    format_seconds(answer.device.want_s as f64) + if assumed { " (assumed)" } else { "" }
+}
+
+fn all_wants_are_assumed(answers: &[DeviceAnswer]) -> bool {
+    answers.iter().all(|answer| answer.device.want_is_assumed())
 }
 
 /// How late the device's work may begin and the worst work began, in what its users count in; `None` where that is time.
