@@ -124,7 +124,7 @@ fn a_name_that_nobody_has_is_an_error() {
     let words = ["record", "-q", "-D", "1s", "--comm", "^nobody-has-this$", "-o", "a.punctual"];
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 1, "{}", stdout(&output));
-    assert!(stderr(&output).contains("there was nobody to follow"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no running thread's name matches ^nobody-has-this$"), "{}", stderr(&output));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 

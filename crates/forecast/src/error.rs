@@ -7,6 +7,9 @@ pub enum Error {
     /// The recording holds nothing to forecast from.
     #[error("this recording cannot be forecast from: {0}")]
     Recording(String),
+    /// The recording follows other programs' threads, which are no device.
+    #[error("devices cannot be forecast from this recording, because it follows other programs' threads; {0}")]
+    Followed(String),
     /// A device that cannot work, whatever the latency.
     #[error(transparent)]
     Device(#[from] punctual_device::Error),

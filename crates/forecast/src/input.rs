@@ -110,7 +110,8 @@ impl Input {
     /// could not be read (`Recording::damaged`).
     ///
     /// # Errors
-    /// [`Error::Recording`] if it holds no wakeup of any periodic task.
+    /// [`Error::Recording`] if it holds no wakeup of any periodic task, [`Error::Followed`] if it is of other programs'
+    /// threads.
     pub fn from_recording(
         document: &Document,
         tail: &[TailValue],
@@ -313,18 +314,12 @@ impl Input {
 
 fn nothing_periodic(document: &Document) -> Error {
     if let Some(followed) = &document.followed {
-        let why = match followed.period_ns {
-            None => {
-                "nobody knows when those should have run: `punctual forecast --period` says the period of their loop"
-                    .to_owned()
-            }
-            Some(period_ns) => format!(
-                "of which only `punctual forecast` tells how often a cycle takes longer than {}",
-                format_ns(period_ns)
-            ),
+        let question = match followed.period_ns {
+            None => "`punctual forecast --period`, with the period of their loop,",
+            Some(_) => "`punctual forecast`",
         };
-        return Error::Recording(format!(
-            "it is of other programs' threads, and {why} (`punctual record` without --pid, --tid, --comm and --follow measures \
+        return Error::Followed(format!(
+            "{question} says how often their cycles overrun (`punctual record` without --pid, --tid, --comm and --follow measures \
              periodic threads)"
         ));
     }

@@ -82,6 +82,15 @@ impl Selection {
         processes.chain(threads).chain(names).chain(command).map(|asked| asked.to_string()).collect()
     }
 
+    /// That nobody of these was there, in words.
+    pub(super) fn nobody_in_words(&self) -> String {
+        if self.by_name() && !self.is_mixed() {
+            let names: Vec<&str> = self.names.iter().map(Regex::as_str).collect();
+            return format!("no running thread's name matches {}", names.join(" or "));
+        }
+        format!("there was nobody to follow: {}", self.asked().join(", "))
+    }
+
     /// Whether the threads and processes that were asked for exist.
     ///
     /// # Errors
@@ -181,6 +190,10 @@ mod tests {
         let error = selection.add_name("(").unwrap_err().to_string();
         assert!(error.contains("unclosed group") && !error.contains('\n'), "{error}");
         assert_eq!(selection.asked(), ["threads named ^ff(mpeg|play)$"]);
+        assert_eq!(selection.nobody_in_words(), "no running thread's name matches ^ff(mpeg|play)$");
+        selection.command = true;
+        let nobody = selection.nobody_in_words();
+        assert!(nobody.ends_with(": threads named ^ff(mpeg|play)$, the command and all it starts"), "{nobody}");
     }
 
     #[test]

@@ -120,9 +120,9 @@ fn start_programs(
 
 /// Nobody was there; names what may have been meant.
 fn nobody(selection: &Selection) -> Refused {
-    let asked = selection.asked().join(", ");
     let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
-    Refused::because("following threads", format!("there was nobody to follow: {asked}{meant}"))
+    let nobody = selection.nobody_in_words();
+    Refused::because("following threads", format!("{nobody}{meant}"))
 }
 
 /// What the recorder sees is not blind.
