@@ -42,6 +42,8 @@ pub enum Kind {
     Wait,
     /// The thread that the victim waited for slept until a timer.
     Sleep,
+    /// The victim had been asked for nothing: it waited for its next request.
+    Idle,
     /// The kernel let the victim's timer come later, within the timer slack that this thread allows.
     TimerSlack,
     /// It was stopped: by a signal, by a tracer, by the freezer of its control group.
@@ -58,7 +60,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 24] = [
         Kind::Irq,
         Kind::Softirq,
         Kind::IrqOff,
@@ -76,6 +78,7 @@ impl Kind {
         Kind::Lock,
         Kind::Wait,
         Kind::Sleep,
+        Kind::Idle,
         Kind::TimerSlack,
         Kind::Stopped,
         Kind::Own,
@@ -104,6 +107,7 @@ impl Kind {
             Kind::Lock => "lock",
             Kind::Wait => "wait",
             Kind::Sleep => "sleep",
+            Kind::Idle => "idle",
             Kind::TimerSlack => "timer_slack",
             Kind::Stopped => "stopped",
             Kind::Own => "own",
@@ -146,6 +150,7 @@ impl Kind {
             Kind::Lock => "locks",
             Kind::Wait => "waits for other threads",
             Kind::Sleep => "sleeping on timers",
+            Kind::Idle => "time without a request",
             Kind::TimerSlack => "timers that were allowed to come later",
             Kind::Stopped => "being stopped",
             Kind::Own => "their own work",
@@ -184,6 +189,7 @@ impl Kind {
             Kind::Lock => "lock held by",
             Kind::Wait => "waiting for",
             Kind::Sleep => "sleeping on timer",
+            Kind::Idle => "idle:",
             Kind::TimerSlack => "the timer slack of",
             Kind::Stopped => "being stopped by",
             Kind::Own => "the work of",
@@ -202,6 +208,7 @@ impl Kind {
             | Kind::Lock
             | Kind::Wait
             | Kind::Sleep
+            | Kind::Idle
             | Kind::TimerSlack
             | Kind::Stopped
             | Kind::Unknown => true,
@@ -250,6 +257,7 @@ impl Kind {
             }
             Kind::Wait => format!("The thread waited for {who}."),
             Kind::Sleep => format!("The thread that it waited for slept on a timer ({who})."),
+            Kind::Idle => format!("The thread had nothing to do: {who}."),
             Kind::TimerSlack => format!("{who} allows its timers to come later, and the kernel made use of that."),
             Kind::Stopped => format!("The thread was stopped: {who}."),
             Kind::Own => format!("{who} did its own work."),
@@ -313,7 +321,7 @@ impl Kind {
             }
             Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
-            Kind::KernelWake => return None,
+            Kind::KernelWake | Kind::Idle => return None,
         })
     }
 
@@ -342,6 +350,7 @@ impl Kind {
             Kind::Wait if who.not_seen().is_some() => It("waited for another thread, which was not seen".to_owned()),
             Kind::Wait => It(format!("waited for {who}")),
             Kind::Sleep => It(format!("slept until a timer ({who})")),
+            Kind::Idle => It(format!("had nothing to do ({who})")),
             Kind::TimerSlack => It("waited for a timer that it allows to come later".to_owned()),
             Kind::Stopped => It(format!("was stopped by {who}")),
             Kind::Own => It("was at work".to_owned()),
@@ -374,12 +383,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_a_sentence_and_all_but_the_ordinary_path_a_remedy() {
+    fn every_kind_has_a_sentence_and_a_remedy_where_there_is_anything_to_change() {
         let mut looked_at = 0;
         for kind in Kind::ALL {
             let sentence = kind.happened(&"x".into());
             assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
-            assert_eq!(kind.remedy(&"x".into()).is_some(), kind != Kind::KernelWake, "{kind:?}");
+            let may_change = !matches!(kind, Kind::KernelWake | Kind::Idle);
+            assert_eq!(kind.remedy(&"x".into()).is_some(), may_change, "{kind:?}");
             assert_eq!(Kind::from_name(kind.name()), Some(kind));
             let short = kind.label();
             assert!(!short.is_empty() && !short.contains(' '), "{short}");

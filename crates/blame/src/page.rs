@@ -28,6 +28,7 @@ impl Kind {
             Kind::Lock => include_str!("../../../docs/causes/lock.md"),
             Kind::Wait => include_str!("../../../docs/causes/wait.md"),
             Kind::Sleep => include_str!("../../../docs/causes/sleep.md"),
+            Kind::Idle => include_str!("../../../docs/causes/idle.md"),
             Kind::TimerSlack => include_str!("../../../docs/causes/timer_slack.md"),
             Kind::Stopped => include_str!("../../../docs/causes/stopped.md"),
             Kind::Own => include_str!("../../../docs/causes/own.md"),

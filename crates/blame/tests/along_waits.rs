@@ -65,6 +65,54 @@ fn whoever_sleeps_on_a_timer_or_waits_for_the_disk_is_told_so() {
     assert!(reads.inside.contains(&leaf(Kind::Io, "spin_fn", 1_400_000)), "{reads:?}");
 }
 
+/// A timer's interrupt wakes a thread from a plain sleep.
+fn timer_wakes(story: &mut Story, at_us: u64, tid: u32) {
+    let bits = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ }.bits();
+    story.event(at_us - 4, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+    story.event(at_us - 3, EventKind::TimerBegin, INTERRUPT, 0, (at_us - 3) * 1_000, 4);
+    story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(tid), bits | 120, 0);
+    story.event(at_us + 1, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+}
+
+/// A server that was first seen to wait for its store: while it waits for its next request, its client sleeps. If a client
+/// is known to have begun the request, whoever sleeps meanwhile owes an answer.
+#[test]
+fn a_wait_for_the_next_request_is_set_apart() {
+    let served = |current: (u32, i16), before: &dyn Fn(&mut Story)| {
+        let mut story = Story::new(current, 5_000);
+        story.episode.stage = Stage::Request;
+        before(&mut story);
+        story.event(1_000, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 3);
+        story.switch(1_010, VICTIM_RUNS, 1, 1);
+        story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+        story.switch(1_300, SERVER, WAITS, 2);
+        story.switch(1_400, IDLE, WAITS, 0);
+        timer_wakes(&mut story, 4_000, SERVER.0);
+        story.switch(4_010, SERVER, 0, 2);
+        answers(&mut story, 4_100, READ.bits());
+        story.switch(5_000, IDLE, WAITS, 0);
+        parts(&story.episode)
+    };
+    let asked = |story: &mut Story| {
+        story.event(700, EventKind::Waking, 0, u64::from(STORE.0), READ.bits() | 120, 1);
+        story.switch(710, STORE, WAITS, 3);
+    };
+    let began = |story: &mut Story| {
+        timer_wakes(story, 700, STORE.0);
+        story.switch(710, STORE, 0, 3);
+    };
+    for idle in [served(VICTIM_RUNS, &asked), served(STORE, &|_| ())] {
+        assert_eq!((idle[0].kind, idle[0].who.name()), (Kind::Idle, "no request was waiting"), "{idle:?}");
+        assert!((2_700_000..=2_800_000).contains(&idle[0].ns) && idle[0].inside.is_empty(), "{idle:?}");
+        let code = idle[0].detail.as_ref().map(ToString::to_string);
+        assert_eq!(code.as_deref(), Some("other slept until a timer of its own"));
+        assert!(idle.iter().all(|part| part.kind != Kind::Wait), "{idle:?}");
+    }
+    let slow = served(IDLE, &began);
+    assert_eq!((slow[0].kind, slow[0].who.name()), (Kind::Wait, "other"), "{slow:?}");
+    assert!(slow.iter().all(|part| part.kind != Kind::Idle), "{slow:?}");
+}
+
 /// What ran on the CPU of one that slept is not what it was waited for.
 #[test]
 fn stacks_of_bystanders_stand_below_no_wait() {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod asked;
+mod begun;
 mod classifier;
 mod file_locks;
 mod holder;

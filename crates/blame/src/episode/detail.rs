@@ -18,6 +18,8 @@ pub enum Detail {
     HeldBack(String, HeldBack),
     /// Whoever was waited for worked, and no sample saw where.
     AtWork,
+    /// This one, who sends the next request, slept until a timer of its own.
+    Slept(Who),
     /// The holder of a lock was itself held up by this.
     KeptBy(Kind, Who),
     /// Whoever was waited for in another way was itself held up by this.
@@ -42,7 +44,8 @@ impl Detail {
     /// What happened to whoever was waited for, as the end of a sentence, if it says that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
-            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::HeldBack(..) | Detail::AtWork => None,
+            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::HeldBack(..) => None,
+            Detail::AtWork | Detail::Slept(_) => None,
             Detail::KeptBy(kind, who) | Detail::Meanwhile(kind, who) => Some(kind.meanwhile(who).to_string()),
             Detail::Along(path, seen) => {
                 let mut told = String::new();
@@ -97,6 +100,7 @@ impl Display for Detail {
                 )
             }
             Detail::AtWork => out.write_str("at work"),
+            Detail::Slept(who) => write!(out, "{who} slept until a timer of its own"),
             Detail::KeptBy(..) => write!(out, "while it held the lock, {}", self.fate().unwrap_or_default()),
             Detail::Meanwhile(..) | Detail::Along(..) => write!(out, "meanwhile {}", self.fate().unwrap_or_default()),
         }

@@ -8,6 +8,7 @@ pub(crate) mod detail;
 mod disks;
 pub(crate) mod findings;
 pub(crate) mod groups;
+mod idle;
 pub(crate) mod index;
 pub(crate) mod nesting;
 pub(crate) mod piece;

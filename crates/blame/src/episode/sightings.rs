@@ -36,5 +36,5 @@ impl Sightings {
 /// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.
 fn is_off_cpu(piece: &Piece) -> bool {
     let last = piece.path.last().map_or(piece.kind, |(kind, _)| *kind);
-    last.is_off_cpu() && (!piece.path.is_empty() || piece.kind == Kind::Wait)
+    last.is_off_cpu() && (!piece.path.is_empty() || matches!(piece.kind, Kind::Wait | Kind::Idle))
 }

@@ -4,6 +4,7 @@ use crate::episode::alike::Waiting;
 use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::Turn;
+use crate::episode::idle;
 use crate::episode::nesting::with_nesting;
 use crate::episode::piece::Piece;
 use crate::episode::programs::name_by_programs;
@@ -95,6 +96,7 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     let mut pieces: Vec<Piece> = judged.into_iter().map(|judged| judged.piece).collect();
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, timelines, &mut pieces);
+    idle::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
     Split { parts: parts(&pieces), pieces }
 }

@@ -56,7 +56,7 @@ fn ended(cause: &Cause) -> Option<String> {
 
 /// The causes that are worth a change, largest first, with advice; no advice twice.
 pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Advice> + 'a {
-    let late_ns = u128::from(report.summary.late_ns);
+    let late_ns = u128::from(report.late_ns());
     let is_worth = move |cause: &&Cause| u128::from(cause.total_ns) * 100 >= late_ns * WORTH_A_CHANGE;
     let mut given: Vec<(Kind, &str)> = Vec::new();
     let is_new = move |cause: &&Cause| {

@@ -39,6 +39,12 @@ pub struct WhyAnswer<'a> {
     late_ns: u64,
     unknown_ns: u64,
     blind_ns: u64,
+    /// For how much of `late_ns` no request was waiting.
+    #[serde(skip_serializing_if = "is_zero")]
+    idle_ns: u64,
+    /// How many episodes are so long only because of that.
+    #[serde(skip_serializing_if = "is_zero")]
+    only_idle: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
     /// Late wakeups by process, if they belong to threads of several.
@@ -74,6 +80,8 @@ impl<'a> WhyAnswer<'a> {
             late_ns,
             unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),
+            idle_ns: report.total_of(Kind::Idle),
+            only_idle: report.only_idle(),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns, report.recording)).collect(),
             processes: processes::rows(report),

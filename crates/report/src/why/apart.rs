@@ -25,7 +25,7 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     let of = |(name, episodes): (&str, Vec<&EpisodeView>)| {
         let summary = summarize(episodes.iter().map(|episode| (episode.id, &episode.split)));
         let (kind, ns) = leading(&summary)?;
-        let is_worth = u128::from(summary.late_ns) * 100 >= u128::from(report.summary.late_ns) * WORTH_A_CHANGE;
+        let is_worth = u128::from(summary.late_ns) * 100 >= u128::from(report.late_ns()) * WORTH_A_CHANGE;
         let differs = kind != all && !ALWAYS_SHOWN.contains(&kind) && ns >= summary.late_ns / 2;
         (is_worth && differs).then(|| (summary.late_ns, ns, kind, name.to_owned()))
     };
@@ -48,7 +48,7 @@ fn leading(summary: &Summary) -> Option<(Kind, u64)> {
         let causes = summary.causes.iter().filter(|cause| cause.kind == kind);
         causes.fold(0, |sum: u64, cause| sum.saturating_add(cause.total_ns))
     };
-    let kinds = Kind::ALL.iter().filter(|kind| **kind != Kind::Own).map(|&kind| (kind, of(kind)));
+    let kinds = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Own | Kind::Idle)).map(|&kind| (kind, of(kind)));
     kinds.filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
 }
 

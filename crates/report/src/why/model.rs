@@ -34,6 +34,8 @@ pub struct EpisodeView {
     pub expected_ns: u64,
     /// How late it was, ns.
     pub total_ns: u64,
+    /// How late it had to be to be kept, ns.
+    pub threshold_ns: u64,
     /// The stage at whose end it was that late, see [`Episode::stage`].
     pub stage: Stage,
     /// The split.
@@ -68,6 +70,7 @@ impl EpisodeView {
             process: process_of(episode),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
+            threshold_ns: episode.threshold_ns,
             stage: episode.stage,
             chain,
             tree: CallTree::of_samples(episode, &split, &sightings, room),
@@ -92,6 +95,17 @@ impl EpisodeView {
         let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
         let builds = self.builds.iter().map(|(path, build)| text(path) + text(build));
         pieces.chain(links).chain(stacks).chain(builds).sum()
+    }
+
+    /// For how much of it no request was waiting, ns.
+    pub(super) fn idle_ns(&self) -> u64 {
+        self.split.parts.iter().filter(|part| part.kind == Kind::Idle).map(|part| part.ns).sum()
+    }
+
+    /// Whether it is so long only because no request was waiting.
+    pub(super) fn is_only_idle(&self) -> bool {
+        let idle_ns = self.idle_ns();
+        idle_ns > 0 && self.total_ns.saturating_sub(idle_ns) <= self.threshold_ns
     }
 
     /// Drops its details; the sums of its parts stay.
@@ -241,13 +255,23 @@ impl<'a> WhyReport<'a> {
     }
 
     fn is_shown(&self, cause: &Cause) -> bool {
-        let least = u128::from(self.summary.late_ns) * u128::from(SHOWN_THOUSANDTHS);
+        let least = u128::from(self.late_ns()) * u128::from(SHOWN_THOUSANDTHS);
         u128::from(cause.total_ns) * 1_000 >= least || ALWAYS_SHOWN.contains(&cause.kind)
     }
 
     /// The causes with a line of their own, largest first.
     pub(crate) fn shown_causes(&self) -> impl Iterator<Item = &Cause> {
         self.summary.causes.iter().filter(|cause| self.is_shown(cause))
+    }
+
+    /// What shares are of, ns: the late time, but for that in which no request was waiting.
+    pub(super) fn late_ns(&self) -> u64 {
+        self.summary.late_ns.saturating_sub(self.total_of(Kind::Idle))
+    }
+
+    /// How many episodes are so long only because no request was waiting.
+    pub(super) fn only_idle(&self) -> u64 {
+        self.episodes.iter().filter(|episode| episode.void.is_none() && episode.is_only_idle()).count() as u64
     }
 
     /// The time of all others, ns.

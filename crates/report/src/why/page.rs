@@ -5,7 +5,7 @@ use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
-use super::words::{as_detail, part_of_wait};
+use super::words::{as_detail, part_of_wait, percent};
 use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
@@ -60,14 +60,14 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) ->
 
 /// All causes, with their shares.
 fn causes(report: &WhyReport<'_>) -> String {
-    let late_ns = report.causes().iter().map(|cause| cause.total_ns).sum::<u64>();
-    let share = |ns: u64| Value::text(format!("{:.1} %", ns as f64 / late_ns.max(1) as f64 * 100.0));
+    let late_ns = report.late_ns();
+    let share = |ns: u64| Value::text(percent(ns, late_ns));
     let mut rows: Vec<Vec<Value>> = Vec::new();
     for cause in report.shown_causes() {
         let code = cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default();
         rows.push(vec![
             Value::text(cause.who.name()),
-            share(cause.total_ns),
+            if cause.kind == Kind::Idle { Value::text("") } else { share(cause.total_ns) },
             Value::text(cause.kind.name()),
             Value::text(code),
             Value::Count(Some(cause.episodes)),
@@ -100,7 +100,7 @@ fn causes(report: &WhyReport<'_>) -> String {
 /// The sections of the leading causes, each with an example.
 fn sections(body: &mut String, report: &WhyReport<'_>) {
     let mut explained = BTreeSet::new();
-    for cause in report.causes().iter().take(SECTIONS) {
+    for cause in report.causes().iter().filter(|cause| cause.kind != Kind::Idle).take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
         let _ = writeln!(body, "<h3>{}</h3>", escape(&cause.kind.cause(&cause.who)));
         let Advice { happened, remedy, kind } = Advice::on(cause, report.recording);

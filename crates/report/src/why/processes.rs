@@ -18,6 +18,7 @@ pub(super) struct ProcessRow<'a> {
     name: &'a str,
     /// Late wakeups of its threads of which the evidence is whole.
     episodes: u64,
+    /// Without the time in which no request was waiting.
     late_ns: u64,
     share: f64,
     /// The largest cause of that.
@@ -38,8 +39,8 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<ProcessRow<'a>> {
         let Some((number, name)) = &episode.process else { continue };
         let sum = sums.entry((*number, name.as_str())).or_default();
         sum.episodes += 1;
-        sum.late_ns = sum.late_ns.saturating_add(episode.total_ns);
-        for part in &episode.split.parts {
+        sum.late_ns = sum.late_ns.saturating_add(episode.total_ns.saturating_sub(episode.idle_ns()));
+        for part in episode.split.parts.iter().filter(|part| part.kind != Kind::Idle) {
             *sum.causes.entry((part.kind, &part.who)).or_default() += part.ns;
         }
     }
@@ -53,7 +54,7 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<ProcessRow<'a>> {
             name,
             episodes: sum.episodes,
             late_ns: sum.late_ns,
-            share: sum.late_ns as f64 / report.summary.late_ns.max(1) as f64,
+            share: sum.late_ns as f64 / report.late_ns().max(1) as f64,
             most: kind.cause(who),
             most_ns: *most_ns,
         })
@@ -74,7 +75,7 @@ pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
             format!("{} ({})", row.name, row.number),
             grouped(row.episodes),
             microseconds(Some(row.late_ns)),
-            percent(row.late_ns, report.summary.late_ns),
+            percent(row.late_ns, report.late_ns()),
             format!("{} {}", percent(row.most_ns, row.late_ns), row.most),
         ]
     };
@@ -85,7 +86,7 @@ pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
             counted(others.len(), "other"),
             grouped(others.iter().map(|row| row.episodes).sum()),
             microseconds(Some(late_ns)),
-            percent(late_ns, report.summary.late_ns),
+            percent(late_ns, report.late_ns()),
             String::new(),
         ]);
     }

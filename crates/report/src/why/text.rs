@@ -23,7 +23,7 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{by_process}");
     }
     let mut worst: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
-    worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns));
+    worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns.saturating_sub(episode.idle_ns())));
     for episode in worst.iter().take(SHOWN_EPISODES) {
         let _ = writeln!(text, "\n{}", episode_text(report, episode, false));
     }
@@ -145,10 +145,10 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
-    let late_ns = report.summary.late_ns;
+    let late_ns = report.late_ns();
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let row = |kind: &str, name: String, share: u64, cells: [String; 5]| {
-        let mut row = vec![kind.to_owned(), name, percent(share, late_ns)];
+    let row = |kind: &str, name: String, share: String, cells: [String; 5]| {
+        let mut row = vec![kind.to_owned(), name, share];
         row.extend(cells);
         row
     };
@@ -158,7 +158,8 @@ fn cause_table(report: &WhyReport<'_>) -> String {
         rows.push(row(
             cause.kind.label(),
             name,
-            cause.total_ns,
+            // What is no part of a late request has no share of it.
+            if cause.kind == Kind::Idle { "-".to_owned() } else { percent(cause.total_ns, late_ns) },
             [
                 cause.episodes.to_string(),
                 microseconds(Some(cause.typical_ns)),
@@ -172,14 +173,14 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     let empty = || "-".to_owned();
     if rest > 0 {
         let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
-        rows.push(row("", "all others".to_owned(), rest, cells));
+        rows.push(row("", "all others".to_owned(), percent(rest, late_ns), cells));
     }
     for kind in ALWAYS_SHOWN {
         if report.total_of(kind) == 0 {
             rows.push(row(
                 kind.label(),
                 "-".to_owned(),
-                0,
+                percent(0, late_ns),
                 ["0".to_owned(), empty(), empty(), microseconds(Some(0)), empty()],
             ));
         }

@@ -82,6 +82,9 @@ impl WhyReport<'_> {
             return self.nothing_late();
         }
         let Some((kind, of_kind_ns, first)) = self.leading() else { return self.nothing_concluded(late) };
+        if self.only_idle() == self.whole() as u64 {
+            return self.only_waited_for_requests();
+        }
         // Many threads may share a kind, as a compiler's do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
@@ -90,8 +93,8 @@ impl WhyReport<'_> {
             counted(self.whole() as u64, "wakeup"),
             self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
             self.exceeded(self.whole() as u64),
-            percent(if is_whole { first.total_ns } else { of_kind_ns }, self.summary.late_ns),
-            format_ns(self.summary.late_ns),
+            percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
+            format_ns(self.late_ns()),
             if self.of_responses() { "" } else { " of lateness" },
             if is_whole {
                 kind.cause(&self.who(&first.who, first.cgroup.as_deref(), first.turn))
@@ -101,22 +104,39 @@ impl WhyReport<'_> {
         );
         verdict.push_str(&beside(first));
         if !is_whole {
-            let _ = write!(verdict, " with {}", percent(first.total_ns, self.summary.late_ns));
+            let _ = write!(verdict, " with {}", percent(first.total_ns, self.late_ns()));
         }
         let own = match self.total_of(Kind::Own) {
             0 => String::new(),
-            own => format!(" Their own work: {}.", percent(own, self.summary.late_ns)),
+            own => format!(" Their own work: {}.", percent(own, self.late_ns())),
         };
         let _ = write!(
             verdict,
             ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
             counted(first.episodes, "episode"),
             format_ns(first.max_ns),
-            percent(self.summary.unknown_ns, self.summary.late_ns),
-            percent(self.total_of(Kind::Blind), self.summary.late_ns),
+            percent(self.summary.unknown_ns, self.late_ns()),
+            percent(self.total_of(Kind::Blind), self.late_ns()),
         );
+        let only = self.only_idle();
+        if only > 0 {
+            let (count, seem) = (grouped(only), agreeing(only, "seems", "seem"));
+            let _ = write!(verdict, " {count} of them only {seem} late: no request was waiting (idle).");
+        }
         verdict.push_str(&self.left_out());
         verdict
+    }
+
+    /// The verdict if no request is known to have been late, for all that seemed so.
+    fn only_waited_for_requests(&self) -> String {
+        let only = self.only_idle();
+        format!(
+            "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}",
+            self.cut(),
+            grouped(only),
+            self.exceeded(only),
+            self.left_out()
+        )
     }
 
     fn cut(&self) -> &'static str {
@@ -124,10 +144,12 @@ impl WhyReport<'_> {
     }
 
     /// The kind with the most time, how much that was, ns, and its largest cause. What a thread does itself makes
-    /// nobody late but itself: other causes come first.
+    /// nobody late but itself: other causes come first. That no request was waiting is none.
     pub(super) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
         let kinds = self.kinds();
-        let &(kind, ns) = kinds.iter().find(|(kind, _)| *kind != Kind::Own).or(kinds.first())?;
+        let is_no_cause = |kind: Kind| matches!(kind, Kind::Own | Kind::Idle);
+        let own = || kinds.iter().find(|(kind, _)| *kind == Kind::Own);
+        let &(kind, ns) = kinds.iter().find(|(kind, _)| !is_no_cause(*kind)).or_else(own).or(kinds.first())?;
         Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
     }
 
@@ -176,7 +198,57 @@ impl WhyReport<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::EpisodeView;
+    use punctual_blame::{Part, Room, Split};
+    use punctual_recording::Episode;
     use std::path::Path;
+
+    /// An episode of 100 ms, kept because it was longer than 60 ms, with parts.
+    fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
+        let line = r#"{"id":1,"victim":{"tid":7,"name":"late","priority":19,"cpu":0},"expected_ns":1000,
+            "total_ns":100000000,"stage":"request","threshold_ns":60000000,"void":null}"#;
+        let episode: Episode = serde_json::from_str(line).unwrap();
+        let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
+        let part = |&(kind, who, ms): &(Kind, &str, u64)| Part {
+            kind,
+            who: who.into(),
+            ns: ms * 1_000_000,
+            detail: None,
+            unknown_ns: 0,
+            inside: Vec::new(),
+            call: None,
+            has_ended: false,
+            cgroup: None,
+            turn: None,
+        };
+        view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
+        view
+    }
+
+    fn requests(episodes: Vec<EpisodeView>) -> String {
+        let recorder = RecorderSummary {
+            threshold: "60ms".into(),
+            threshold_ns: Some(60_000_000),
+            stage: Stage::Request,
+            late: episodes.len() as u64,
+            kept: episodes.len() as u64,
+            ..RecorderSummary::default()
+        };
+        WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+    }
+
+    #[test]
+    fn time_without_a_request_is_nobodys_and_in_no_share() {
+        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![idle(), idle()]);
+        assert!(told.starts_with("No request is known to have been late: 2 "), "{told}");
+        let told = requests(vec![idle(), of_parts(&[(Kind::Wait, "store", 80), (Kind::Own, "late", 20)])]);
+        assert!(told.contains("72.7 % of the 110 ms was waiting for store"), "{told}");
+        assert!(told.ends_with(" 1 of them only seems late: no request was waiting (idle)."), "{told}");
+        // Not so short without it that it would not have been kept.
+        let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
+        assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
+    }
 
     #[test]
     fn where_threads_hardly_woke_up_it_says_what_shows_a_loop_that_never_sleeps() {
