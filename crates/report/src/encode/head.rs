@@ -106,7 +106,11 @@ fn steps(next: &[NextStep], out: &mut String) {
     }
     out.push_str("<ul class=\"next\">");
     for step in next {
-        let _ = write!(out, "<li>Next: <code>{}</code> {}</li>", escape(&step.command), prose(&step.purpose));
+        let command = escape(&step.command);
+        let _ = match &step.action {
+            Some(action) => write!(out, "<li>Next: {} More: <code>{command}</code></li>", prose(action)),
+            None => write!(out, "<li>Next: <code>{command}</code> {}</li>", prose(&step.purpose)),
+        };
     }
     out.push_str("</ul>\n");
 }

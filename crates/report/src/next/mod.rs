@@ -32,6 +32,9 @@ const MAX_STEPS: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NextStep {
+    /// What to change, in whole sentences; absent where running the command is all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
     /// What it shows, as the end of a sentence.
     pub purpose: String,
     /// The command, as a shell takes it.
@@ -40,13 +43,21 @@ pub struct NextStep {
 
 impl NextStep {
     pub(crate) fn new(purpose: &str, command: String) -> NextStep {
-        NextStep { purpose: purpose.to_owned(), command }
+        NextStep { action: None, purpose: purpose.to_owned(), command }
+    }
+
+    /// Something to change; the command says more about it.
+    pub(crate) fn to_change(action: String, purpose: &str, command: String) -> NextStep {
+        NextStep { action: Some(action), ..NextStep::new(purpose, command) }
     }
 }
 
 impl Display for NextStep {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        write!(formatter, "next: `{}` {}", self.command, self.purpose)
+        match &self.action {
+            Some(action) => write!(formatter, "next: {action} More: `{}`", self.command),
+            None => write!(formatter, "next: `{}` {}", self.command, self.purpose),
+        }
     }
 }
 
@@ -68,6 +79,13 @@ pub fn next_text(steps: &[NextStep]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_change_stands_before_the_command() {
+        let step =
+            NextStep::to_change("It ran. Stop it.".to_owned(), "says how", "punctual why --explain irq".to_owned());
+        assert_eq!(step.to_string(), "next: It ran. Stop it. More: `punctual why --explain irq`");
+    }
 
     #[test]
     fn there_are_never_more_than_two_lines() {

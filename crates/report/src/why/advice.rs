@@ -1,6 +1,7 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
-use super::model::WhyReport;
+use super::ends::{End, tells_the_end, told};
+use super::model::{EpisodeView, WhyReport};
 use super::words::part_of_wait;
 use crate::layout::shell_word;
 use punctual_blame::{Cause, Detail, Kind};
@@ -39,9 +40,27 @@ impl Advice {
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
-        let example = format!("{} --episode {}", shell_word(&printable_path(recording)), cause.example);
-        let remedy = cause.remedy().map(|remedy| remedy.replace(EXAMPLE, &example));
+        let remedy = cause.remedy().map(|remedy| remedy.replace(EXAMPLE, &example(cause, recording)));
         Advice { happened, remedy, kind: cause.kind }
+    }
+
+    /// The same; for a wait, about what it came down to at the end of its chains.
+    pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
+        let advice = Advice::on(cause, report.recording);
+        if cause.kind != Kind::Wait {
+            return advice;
+        }
+        let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
+        let Some((first, remedy)) = ends.first().and_then(|first| Some((first, first.remedy()?))) else {
+            return advice;
+        };
+        // If one chain was most of it, its end is told already.
+        let happened = match tells_the_end(cause) {
+            true => advice.happened,
+            false => format!("{} At the end of these waits: {}.", cause.happened(), told(&ends, all_ns)),
+        };
+        let remedy = remedy.replace(EXAMPLE, &example(cause, report.recording));
+        Advice { happened, remedy: Some(remedy), kind: first.page() }
     }
 }
 
@@ -54,25 +73,52 @@ fn ended(cause: &Cause) -> Option<String> {
     }
 }
 
-/// The causes that are worth a change, largest first, with advice; no advice twice.
-pub(super) fn leading<'a>(report: &'a WhyReport<'_>) -> impl Iterator<Item = Advice> + 'a {
+/// The causes that are worth a change, in the order of the first sentence, with advice: the largest one of each kind.
+pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
-    let is_worth = move |cause: &&Cause| u128::from(cause.total_ns) * 100 >= late_ns * WORTH_A_CHANGE;
-    let mut given: Vec<(Kind, &str)> = Vec::new();
-    let is_new = move |cause: &&Cause| {
-        let Some(remedy) = cause.remedy() else { return false };
-        let is_new = !given.contains(&(cause.kind, remedy));
-        given.push((cause.kind, remedy));
-        is_new
+    let mut kinds = report.kinds();
+    kinds.retain(|(kind, ns)| *kind != Kind::Idle && u128::from(*ns) * 100 >= late_ns * WORTH_A_CHANGE);
+    if !is_own_work_to_blame(report, &kinds) {
+        kinds.retain(|(kind, _)| *kind != Kind::Own);
+    }
+    // What a thread does itself makes nobody late but itself.
+    if kinds.len() > 1 && kinds[0].0 == Kind::Own {
+        kinds.swap(0, 1);
+    }
+    let largest = |(kind, _): (Kind, u64)| report.causes().iter().find(|cause| cause.kind == kind);
+    let advice = kinds.into_iter().filter_map(largest).map(|cause| Advice::in_report(report, cause));
+    advice.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN).collect()
+}
+
+/// Whether late threads' own work is most of all, and not what they had to catch up with after another delay.
+fn is_own_work_to_blame(report: &WhyReport<'_>, kinds: &[(Kind, u64)]) -> bool {
+    let Some(&(Kind::Own, own_ns)) = kinds.first() else { return false };
+    let is_delay = |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::KernelWake | Kind::TimerSlack);
+    let is_alone = |episode: &EpisodeView| {
+        u128::from(time_of(episode, is_delay)) * 100 < u128::from(episode.total_ns) * WORTH_A_CHANGE
     };
-    let causes = report.causes().iter().filter(is_worth).filter(is_new);
-    causes.map(move |cause| Advice::on(cause, report.recording)).take(MAX_SHOWN)
+    let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
+    let alone = whole.filter(|episode| is_alone(episode));
+    let alone_ns: u64 = alone.map(|episode| time_of(episode, |kind| kind == Kind::Own)).sum();
+    alone_ns > own_ns / 2
+}
+
+/// A command's words that show the episode in which a cause was longest.
+fn example(cause: &Cause, recording: &Path) -> String {
+    format!("{} --episode {}", shell_word(&printable_path(recording)), cause.example)
+}
+
+/// How much of an episode is of some kinds, ns.
+fn time_of(episode: &EpisodeView, is_it: impl Fn(Kind) -> bool) -> u64 {
+    episode.split.parts.iter().filter(|part| is_it(part.kind)).map(|part| part.ns).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::verdict::tests::of_parts;
     use punctual_blame::{Awaited, Who};
+    use std::path::Path;
 
     #[test]
     fn normal_threads_are_told_of_weights_not_of_priorities() {
@@ -97,6 +143,22 @@ mod tests {
             let remedy = on(&cause(kind, "server".into(), None)).remedy.unwrap_or_default();
             assert!(!remedy.contains("--episode N") && !remedy.contains("RECORDING"), "{remedy}");
         }
+    }
+
+    #[test]
+    fn steps_follow_the_first_sentence_and_catching_up_is_no_step() {
+        let told = |episodes: Vec<EpisodeView>| {
+            let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+            leading(&report).iter().map(|advice| advice.kind).collect::<Vec<_>>()
+        };
+        // The host is the largest cause, but kernel code of two threads is more in all; own work came after them.
+        let kernel = [(Kind::Kernel, "kworker", 20), (Kind::Kernel, "cp", 15), (Kind::Steal, "the host", 25)];
+        let caught_up = [&kernel[..], &[(Kind::Own, "late", 40)]].concat();
+        assert_eq!(told(vec![of_parts(&caught_up)]), [Kind::Kernel, Kind::Steal]);
+        let alone = || of_parts(&[(Kind::Own, "late", 95), (Kind::Irq, "nic", 5)]);
+        assert_eq!(told(vec![alone()]), [Kind::Own]);
+        let delayed = of_parts(&[(Kind::Steal, "the host", 60), (Kind::Own, "late", 40)]);
+        assert_eq!(told(vec![alone(), alone(), delayed]), [Kind::Steal, Kind::Own]);
     }
 
     fn on(cause: &Cause) -> Advice {

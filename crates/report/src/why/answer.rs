@@ -2,6 +2,7 @@
 
 use super::advice::{self, Advice};
 use super::call_rows::CallRow;
+use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
 use super::{SCHEMA, apart, cost, explain, processes};
@@ -20,8 +21,8 @@ pub struct WhyAnswer<'a> {
     schema: &'static str,
     verdict: String,
     exit_code: u8,
-    /// What to run next, at most two commands: `why` for a thread that was late for another reason than most, and the
-    /// page of each leading cause.
+    /// What to do next, at most two steps: `why` for a thread that was late for another reason than most, and what would
+    /// change each leading cause.
     next: Vec<NextStep>,
     recording: &'a Path,
     cut: bool,
@@ -47,6 +48,9 @@ pub struct WhyAnswer<'a> {
     only_idle: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
+    /// What the waits for other threads came down to at the end of their chains, largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    wait_ends: Vec<EndRow<'a>>,
     /// Late wakeups by process, if they belong to threads of several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     processes: Vec<ProcessRow<'a>>,
@@ -84,6 +88,7 @@ impl<'a> WhyAnswer<'a> {
             only_idle: report.only_idle(),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
             causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns, report.recording)).collect(),
+            wait_ends: ends::rows(report),
             processes: processes::rows(report),
             without_details: without_details as u64,
             functions_left_out: report.functions_left_out,
@@ -92,19 +97,20 @@ impl<'a> WhyAnswer<'a> {
     }
 }
 
-/// One thread alone, if it was late for another reason than most, and the pages of the leading causes, each once.
+/// One thread alone, if it was late for another reason than most, and what would change the leading causes, each with the
+/// command that prints its page.
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
-    for advice in advice::leading(report).take(advice::MAX_SHOWN - steps.len()) {
-        // One command a kind: the first of its causes is the largest.
+    for advice in advice::leading(report) {
+        // Two kinds may come down to the same at the end of a chain.
         let command = explain::command(advice.kind);
         if steps.iter().any(|step| step.command == command) {
             continue;
         }
-        let remedy = advice.remedy.unwrap_or_default();
-        let purpose = format!("says how to be sure, and what else helps. {} {remedy}", advice.happened);
-        steps.push(NextStep::new(&purpose, command));
+        let action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
+        steps.push(NextStep::to_change(action, explain::PURPOSE, command));
     }
+    steps.truncate(advice::MAX_SHOWN);
     steps
 }
 

@@ -5,6 +5,7 @@ mod answer;
 mod apart;
 mod call_rows;
 pub mod cost;
+mod ends;
 pub(crate) mod explain;
 mod flame;
 pub mod handlers;

@@ -2,7 +2,7 @@
 
 use super::words::with_group;
 use punctual_blame::{
-    CallTree, Cause, Findings, Kind, Link, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
+    CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
     summarize,
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
@@ -272,6 +272,13 @@ impl<'a> WhyReport<'a> {
     /// How many episodes are so long only because no request was waiting.
     pub(super) fn only_idle(&self) -> u64 {
         self.episodes.iter().filter(|episode| episode.void.is_none() && episode.is_only_idle()).count() as u64
+    }
+
+    /// The waits for other threads, or for this one alone, of all episodes that are whole.
+    pub(super) fn waits<'report>(&'report self, who: Option<&'report Who>) -> impl Iterator<Item = &'report Part> {
+        let whole = self.episodes.iter().filter(|episode| episode.void.is_none());
+        let parts = whole.flat_map(|episode| &episode.split.parts);
+        parts.filter(move |part| part.kind == Kind::Wait && who.is_none_or(|who| part.who == *who))
     }
 
     /// The time of all others, ns.

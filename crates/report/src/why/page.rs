@@ -103,7 +103,7 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
     for cause in report.causes().iter().filter(|cause| cause.kind != Kind::Idle).take(SECTIONS) {
         let Some(example) = report.episodes.iter().find(|episode| episode.id == cause.example) else { continue };
         let _ = writeln!(body, "<h3>{}</h3>", escape(&cause.kind.cause(&cause.who)));
-        let Advice { happened, remedy, kind } = Advice::on(cause, report.recording);
+        let Advice { happened, remedy, kind } = Advice::in_report(report, cause);
         let _ = writeln!(body, "<p>{} {}</p>", prose(&happened), prose(&remedy.unwrap_or_default()));
         if explained.insert(kind) {
             explanation(body, kind);

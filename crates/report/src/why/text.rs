@@ -1,9 +1,10 @@
 //! Who made wakeups late: the answer of `punctual why` as text.
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
+use super::processes;
 use super::words::{as_detail, beside, is_name, percent, with_group};
-use super::{advice, apart, explain, processes};
 use crate::layout::{agreeing, counted, microseconds, table};
+use crate::next_text;
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
 use std::fmt::Write;
@@ -35,14 +36,7 @@ pub fn text(report: &WhyReport<'_>) -> String {
         );
     }
     let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
-    let apart = apart::step(report);
-    if let Some(step) = &apart {
-        let _ = writeln!(text, "{step}");
-    }
-    for advice in advice::leading(report).take(advice::MAX_SHOWN - usize::from(apart.is_some())) {
-        let (remedy, page) = (advice.remedy.unwrap_or_default(), explain::command(advice.kind));
-        let _ = writeln!(text, "next: {} {remedy} More: `{page}`", advice.happened);
-    }
+    text.push_str(&next_text(&super::answer::next(report)));
     text
 }
 

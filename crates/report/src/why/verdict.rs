@@ -1,6 +1,7 @@
 //! The answer of `punctual why` in a sentence or two.
 
 use super::cost::MIN_COUNTED_NS;
+use super::ends::{End, tells_the_end, told};
 use super::model::{OnlyThread, WhyReport};
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
@@ -118,6 +119,9 @@ impl WhyReport<'_> {
             percent(self.summary.unknown_ns, self.late_ns()),
             percent(self.total_of(Kind::Blind), self.late_ns()),
         );
+        if kind == Kind::Wait && !(is_whole && tells_the_end(first)) {
+            verdict.push_str(&self.ends_of_waits());
+        }
         let only = self.only_idle();
         if only > 0 {
             let (count, seem) = (grouped(only), agreeing(only, "seems", "seem"));
@@ -125,6 +129,15 @@ impl WhyReport<'_> {
         }
         verdict.push_str(&self.left_out());
         verdict
+    }
+
+    /// What the waits for other threads came down to.
+    fn ends_of_waits(&self) -> String {
+        let (ends, all_ns) = End::of(self.waits(None));
+        match told(&ends, all_ns) {
+            nothing if nothing.is_empty() => nothing,
+            told => format!(" At the end of these waits: {told}."),
+        }
     }
 
     /// The verdict if no request is known to have been late, for all that seemed so.
@@ -196,15 +209,15 @@ impl WhyReport<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::why::EpisodeView;
     use punctual_blame::{Part, Room, Split};
     use punctual_recording::Episode;
     use std::path::Path;
 
-    /// An episode of 100 ms, kept because it was longer than 60 ms, with parts.
-    fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
+    /// An episode of 100 ms, kept because it was longer than 60 ms, with parts in ms.
+    pub(in crate::why) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
         let line = r#"{"id":1,"victim":{"tid":7,"name":"late","priority":19,"cpu":0},"expected_ns":1000,
             "total_ns":100000000,"stage":"request","threshold_ns":60000000,"void":null}"#;
         let episode: Episode = serde_json::from_str(line).unwrap();
