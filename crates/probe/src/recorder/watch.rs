@@ -321,6 +321,7 @@ impl Watch {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
         summary.without_end = self.requests.given_up();
+        summary.requests = (self.settings.stage == Stage::Request).then(|| self.values.count());
         if let Some(written) = self.writing.written() {
             summary.kept = written.kept;
             summary.void = written.void;

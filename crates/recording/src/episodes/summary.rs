@@ -24,6 +24,9 @@ pub struct RecorderSummary {
     /// Those without evidence because it could not be written, or not as fast as it came.
     #[serde(default)]
     pub writing_behind: u64,
+    /// Requests that were seen to end, late or not, see [`Stage::Request`]; `None` if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Requests whose end was not found, see [`Stage::Request`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub without_end: u64,

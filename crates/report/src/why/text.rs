@@ -120,6 +120,9 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
             recorder.unwritten_yet()
         );
     }
+    if recorder.stage == Stage::Request && recorder.requests.is_none() {
+        let _ = writeln!(text, "note: how many requests there were in all is not in this recording");
+    }
     if recorder.without_end > 0 {
         let _ = writeln!(
             text,

@@ -19,42 +19,75 @@ impl WhyReport<'_> {
     fn exceeded(&self, count: u64) -> String {
         let threshold = self.threshold();
         match self.stage() {
-            Stage::Request => format!("took longer than {threshold} from wakeup to the wait for more work"),
+            Stage::Request => format!("took longer than {threshold}"),
             Stage::Response => format!("took longer than {threshold} from wakeup to the next sleep"),
             _ => format!("{} later than {threshold}", agreeing(count, "was", "were")),
         }
     }
 
+    /// What is late or not: one, and several.
+    fn nouns(&self) -> (&'static str, &'static str) {
+        if self.stage() == Stage::Request { ("request", "requests") } else { ("wakeup", "wakeups") }
+    }
+
+    /// The late ones, of how many if that was counted.
+    fn late_ones(&self) -> String {
+        let (late, (one, _)) = (self.whole() as u64, self.nouns());
+        let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
+        match all.filter(|all| *all >= late) {
+            Some(all) => format!("{} of {}", grouped(late), counted(all, one)),
+            None => counted(late, one),
+        }
+    }
+
+    /// How long the longest of several requests took: a cause's longest part is easily taken for it.
+    fn slowest(&self) -> String {
+        let late = self.episodes.iter().filter(|episode| episode.void.is_none() && !episode.is_only_idle());
+        match late.map(|episode| episode.total_ns).max().filter(|_| self.whole() > 1) {
+            Some(ns) if self.stage() == Stage::Request => format!(", the slowest {}", format_ns(ns)),
+            _ => String::new(),
+        }
+    }
+
+    /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
     fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
-        match recorder.threshold_ns {
-            Some(ns) if recorder.threshold.starts_with('p') => format!("{} ({})", recorder.threshold, format_ns(ns)),
-            Some(ns) => format_ns(ns),
-            None => recorder.threshold.clone(),
+        let applied = || self.episodes.iter().map(|episode| episode.threshold_ns).filter(|ns| *ns > 0);
+        let range = applied().min().zip(applied().max()).map(|(least, most)| (format_ns(least), format_ns(most)));
+        match (recorder.threshold_ns, range) {
+            (Some(_), Some((least, most))) if recorder.threshold.starts_with('p') => match least == most {
+                true => format!("{most} ({})", recorder.threshold),
+                false => format!("{} so far ({least} to {most})", recorder.threshold),
+            },
+            (Some(ns), None) if recorder.threshold.starts_with('p') => {
+                format!("{} ({})", format_ns(ns), recorder.threshold)
+            }
+            (Some(ns), _) => format_ns(ns),
+            (None, _) => recorder.threshold.clone(),
         }
     }
 
     /// The verdict if no wakeup is known to have been late.
     fn nothing_late(&self) -> String {
-        let exceeded = self.exceeded(1);
+        let (exceeded, (one, many)) = (self.exceeded(1), self.nouns());
         let counted_ns = self.recorder.as_ref().map_or(0, |recorder| recorder.armed_ns);
         let has_threshold = self.recorder.as_ref().is_none_or(|recorder| recorder.threshold_ns.is_some());
         match (self.cut, has_threshold) {
             (true, _) if counted_ns < MIN_COUNTED_NS => {
-                "Cut short before anything was counted: whether a wakeup was late is not known.".to_owned()
+                format!("Cut short before anything was counted: whether a {one} was late is not known.")
             }
             (true, true) => format!(
-                "Cut short. In the first {}, which is all that was counted, no wakeup {exceeded}.",
+                "Cut short. In the first {}, which is all that was counted, no {one} {exceeded}.",
                 format_ns(counted_ns)
             ),
             (cut, false) => format!(
-                "{}There were too few wakeups to know {}: nothing was kept as late. Record longer, or give --why a time, such as 5ms.",
+                "{}There were too few {many} to know {}: nothing was kept as late. Record longer, or give --why a time, such as 5ms.",
                 if cut { "Cut short. " } else { "" },
                 self.threshold()
             ),
             (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
                 Some((wakeups, ns)) => format!(
-                    "No wakeup {exceeded}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
+                    "No {one} {exceeded}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
                      is shown by `punctual log --events sched,irq,softirq -D 2s`.",
                     agreeing(wakeups, "was", "were"),
                     counted(wakeups, "wakeup"),
@@ -63,7 +96,7 @@ impl WhyReport<'_> {
                 None if self.measured_nothing => {
                     "No wakeup was measured, so that nothing can be said of late ones.".to_owned()
                 }
-                None => format!("No wakeup {exceeded}: there is nothing to explain."),
+                None => format!("No {one} {exceeded}: there is nothing to explain."),
             },
         }
     }
@@ -89,11 +122,12 @@ impl WhyReport<'_> {
         // Many threads may share a kind, as a compiler's do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
-            "{}{}{} {}: {} of the {}{} was {}",
+            "{}{}{} {}{}: {} of the {}{} was {}",
             self.cut(),
-            counted(self.whole() as u64, "wakeup"),
+            self.late_ones(),
             self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
             self.exceeded(self.whole() as u64),
+            self.slowest(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
             if self.of_responses() { "" } else { " of lateness" },
@@ -113,9 +147,10 @@ impl WhyReport<'_> {
         };
         let _ = write!(
             verdict,
-            ", in {}, at most {}.{own} Unknown: {}, out of sight: {}.",
+            ", in {}, at most {}{}.{own} Unknown: {}, out of sight: {}.",
             counted(first.episodes, "episode"),
             format_ns(first.max_ns),
+            if self.stage() == Stage::Request { " of one" } else { "" },
             percent(self.summary.unknown_ns, self.late_ns()),
             percent(self.total_of(Kind::Blind), self.late_ns()),
         );
@@ -168,7 +203,7 @@ impl WhyReport<'_> {
 
     /// The verdict if wakeups were late and none of their evidence is complete.
     fn nothing_concluded(&self, late: u64) -> String {
-        let (cut, exceeded, wakeups) = (self.cut(), self.exceeded(late), counted(late, "wakeup"));
+        let (cut, exceeded, wakeups) = (self.cut(), self.exceeded(late), counted(late, self.nouns().0));
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {
             let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
@@ -200,7 +235,7 @@ impl WhyReport<'_> {
             format!(
                 " So {} of {} {} not explained.",
                 grouped(left_out),
-                counted(all, "late wakeup"),
+                counted(all, &format!("late {}", self.nouns().0)),
                 agreeing(left_out, "is", "are")
             )
         };
@@ -248,6 +283,36 @@ pub(super) mod tests {
             ..RecorderSummary::default()
         };
         WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+    }
+
+    #[test]
+    fn a_threshold_that_moved_is_a_range_and_the_slowest_request_is_named() {
+        let told = |thresholds: [u64; 2], all| {
+            let of = |threshold_ns| {
+                let view = of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+                EpisodeView { threshold_ns, ..view }
+            };
+            let episodes = thresholds.map(of).into();
+            let recorder = RecorderSummary {
+                threshold: "p99".into(),
+                threshold_ns: Some(25_700_000),
+                stage: Stage::Request,
+                late: 2,
+                kept: 2,
+                requests: all,
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+        };
+        let moved = told([7_750_000, 25_700_000], Some(11_544));
+        assert!(
+            moved.starts_with(
+                "2 of 11,544 requests took longer than p99 so far (7.75 ms to 25.7 ms), the slowest 100 ms: 90.0 % of the 200 ms was"
+            ),
+            "{moved}"
+        );
+        let fixed = told([25_700_000; 2], None);
+        assert!(fixed.starts_with("2 requests took longer than 25.7 ms (p99), the slowest 100 ms: "), "{fixed}");
     }
 
     #[test]
