@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
+const NO_SCHEDULE: &str = "missed activations of a followed thread are not detected, because its schedule is unknown";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
 const WAITS: &str = "waits for other threads within a request: this kernel does not say what a thread has called it for (Linux \
@@ -376,14 +377,7 @@ fn is_measured(record: &Record, start: u64, end: u64) -> bool {
 }
 
 fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
-    let blind = [
-        FIRST_INSTRUCTION,
-        "missed activations of a followed thread: it is not known when it should have run",
-        CAUSES,
-        INTERRUPTS_OFF,
-        steal::blindness(),
-    ];
-    let bare = host::host().virtualization.as_deref() == Some("none");
+    let is_bare = host::host().virtualization.as_deref() == Some("none");
     Provenance {
         configuration: Configuration {
             cpus: cpus.to_vec(),
@@ -392,15 +386,34 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
             ..Configuration::default()
         },
         load: plan.load.clone(),
-        blind: blind.iter().take(if bare { 4 } else { 5 }).map(|&line| line.to_owned()).collect(),
+        blind: blind(plan.followed_period_ns.is_some(), is_bare).into_iter().map(str::to_owned).collect(),
         ..host::provenance(&plan.command_line)
     }
+}
+
+/// What cannot be seen of a followed thread; with a period it is known when it should run.
+fn blind(has_period: bool, is_bare: bool) -> Vec<&'static str> {
+    let lines = [
+        (true, FIRST_INSTRUCTION),
+        (!has_period, NO_SCHEDULE),
+        (true, CAUSES),
+        (true, INTERRUPTS_OFF),
+        (!is_bare, steal::blindness()),
+    ];
+    lines.into_iter().filter(|(is_so, _)| *is_so).map(|(_, line)| line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::records::Wake;
     use super::*;
+
+    #[test]
+    fn a_thread_with_a_period_has_a_schedule() {
+        assert!(blind(false, true).contains(&NO_SCHEDULE));
+        assert!(!blind(true, true).contains(&NO_SCHEDULE));
+        assert_eq!(blind(true, false).len(), blind(true, true).len() + 1);
+    }
 
     #[test]
     fn what_came_before_the_beginning_or_after_the_end_is_not_measured() {

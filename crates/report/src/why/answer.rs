@@ -424,7 +424,7 @@ mod tests {
             let mut report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
             report.functions_left_out = u64::from(!is_whole) * 7;
             let page = crate::why::page::html(&report, &CallTree::default(), &crate::why::page::tests::document());
-            for said in ["of 1 of 1 episode only the sums", "7 times a function stands with its caller"] {
+            for said in ["1 of 1 episode is shown as totals only", "7 functions were merged into their callers"] {
                 assert_eq!(crate::why::text(&report).contains(said), !is_whole);
                 assert_eq!(page.contains(said), !is_whole);
             }

@@ -14,7 +14,7 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
         behind => format!(" ({behind} of them not written)"),
     };
     let mut lines = format!(
-        "flight recorder{}: late {}   kept {}   void {}   without evidence {}{behind}   out of the rings at most {} after it was noticed\n",
+        "flight recorder{}: late {}   kept {}   void {}   without evidence {}{behind}   saved within {} of detection\n",
         if is_cut { ", cut short, counts at least" } else { "" },
         recorder.late,
         recorder.kept,
@@ -41,7 +41,7 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     }
     let beside_ns = recorder.starting_ns.saturating_add(recorder.finishing_ns);
     if beside_ns > 0 {
-        let _ = write!(lines, "; before and after it {}", format_ns(beside_ns));
+        let _ = write!(lines, "; start-up and shutdown {}", format_ns(beside_ns));
     }
     lines
 }
@@ -76,7 +76,7 @@ mod tests {
         recorder.starting_ns = 20_000_000_000;
         recorder.finishing_ns = 16_700_000_000;
         assert_eq!(cpu_share(&recorder), Some(0.002));
-        assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU; before and after it 36.7 s"));
+        assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU; start-up and shutdown 36.7 s"));
         recorder.programs_ns = None;
         assert_eq!(cpu_share(&recorder), None);
         assert!(recorder_lines(&recorder, false).contains("programs unknown"));

@@ -17,6 +17,7 @@ mod text;
 pub mod trace;
 pub mod tree;
 mod verdict;
+mod void;
 mod waits;
 mod words;
 

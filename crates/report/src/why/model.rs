@@ -7,7 +7,7 @@ use punctual_blame::{
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Document, Episode, RecorderSummary, Stage, counted};
+use punctual_recording::{Document, Episode, RecorderSummary, Stage, agreeing, counted, grouped};
 use std::path::Path;
 
 /// Causes below this share of the late time, in thousandths, are summed up in text.
@@ -238,16 +238,18 @@ impl<'a> WhyReport<'a> {
         let without = self.episodes.iter().filter(|episode| episode.without_details).count();
         let episodes = (without > 0).then(|| {
             format!(
-                "of {without} of {} only the sums are here, for their pieces would take more than {} MB: --episode N \
-                 shows one in full",
+                "{} of {} {} shown as totals only; full detail would exceed {} MB: --episode N shows one in full",
+                grouped(without as u64),
                 counted(self.episodes.len(), "episode"),
+                agreeing(without, "is", "are"),
                 MAX_DETAIL_BYTES / 1_000_000
             )
         });
         let functions = (self.functions_left_out > 0).then(|| {
             format!(
-                "{} a function stands with its caller, for the call trees would take more than {} MB",
-                counted(self.functions_left_out, "time"),
+                "{} {} merged into their callers to keep the call trees under {} MB",
+                counted(self.functions_left_out, "function"),
+                agreeing(self.functions_left_out, "was", "were"),
                 MAX_TREE_BYTES / 1_000_000
             )
         });

@@ -3,7 +3,7 @@
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::processes;
 use super::words::{as_detail, beside, is_name, percent, with_group};
-use crate::layout::{agreeing, counted, microseconds, table};
+use crate::layout::{agreeing, counted, grouped, microseconds, table};
 use crate::next_text;
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
@@ -64,10 +64,10 @@ pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
     if within > 0 {
         let _ = writeln!(
             text,
-            "note: {} of the time in {} is unknown as well, and counted so: who {} them, or what delayed that thread, was not seen",
+            "note: another {} spent in {} counts as unknown: the {}, or what delayed it, was not seen",
             format_ns(within),
             if report.stage() == Stage::Request { "locks and waits" } else { "locks" },
-            if report.stage() == Stage::Request { "held or ended" } else { "held" }
+            if report.stage() == Stage::Request { "holder, or whoever ended the wait" } else { "holder" }
         );
     }
     if let Some(only) = report.only.as_ref().filter(|only| only.others > 0) {
@@ -130,13 +130,8 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
             counted(recorder.without_end, "request")
         );
     }
-    let mut reasons: Vec<&str> = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).collect();
-    let void = reasons.len();
-    reasons.sort_unstable();
-    reasons.dedup();
-    if void > 0 {
-        let (episodes, are) = (counted(void, "episode"), agreeing(void, "is", "are"));
-        let _ = writeln!(text, "note: {episodes} {are} void: {}", reasons.join("; "));
+    if let Some(void) = super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref())) {
+        let _ = writeln!(text, "note: {void}");
     }
     let _ = writeln!(text, "{}", crate::why::cost::recorder_lines(recorder, report.cut));
 }
@@ -196,8 +191,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         victim.cpu,
         match episode.stage {
             Stage::Response => format!("slept again {} us after it was due", microseconds(Some(episode.total_ns))),
-            Stage::Request =>
-                format!("waited for more work {} us after it was due", microseconds(Some(episode.total_ns))),
+            Stage::Request => format!("finished its request {} us after it was woken", grouped_us(episode.total_ns)),
             _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
         },
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
@@ -227,6 +221,12 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         }
     }
     text
+}
+
+/// Microseconds to the tenth, with the thousands set apart.
+fn grouped_us(ns: u64) -> String {
+    let tenths = ns.saturating_add(50) / 100;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
 /// The parts of an episode; except in `whole`, those with little time are taken together.
