@@ -5,6 +5,7 @@ use super::call_rows::CallRow;
 use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
+use super::when::rfc3339;
 use super::{SCHEMA, apart, cost, explain, processes};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -92,7 +93,7 @@ impl<'a> WhyAnswer<'a> {
             processes: processes::rows(report),
             without_details: without_details as u64,
             functions_left_out: report.functions_left_out,
-            episodes: chosen.map(EpisodeRow::new).collect(),
+            episodes: chosen.map(|episode| EpisodeRow::new(report, episode)).collect(),
         }
     }
 }
@@ -221,6 +222,8 @@ struct EpisodeRow<'a> {
     victim: &'a Victim,
     cgroup: Option<&'a str>,
     expected_ns: u64,
+    /// `expected_ns` in UTC, as RFC 3339 has it, if the recording knows its clock's offset.
+    at: Option<String>,
     total_ns: u64,
     #[cfg_attr(test, schemars(with = "String"))]
     stage: Stage,
@@ -351,7 +354,7 @@ struct BuildRow<'a> {
 }
 
 impl<'a> EpisodeRow<'a> {
-    fn new(episode: &'a EpisodeView) -> EpisodeRow<'a> {
+    fn new(report: &WhyReport<'_>, episode: &'a EpisodeView) -> EpisodeRow<'a> {
         let parts = episode.split.parts.iter().map(|part| PartRow {
             kind: part.kind.name(),
             name: part.who.name(),
@@ -393,6 +396,7 @@ impl<'a> EpisodeRow<'a> {
             victim: &episode.victim,
             cgroup: episode.cgroup.as_deref(),
             expected_ns: episode.expected_ns,
+            at: rfc3339(episode.expected_ns, report.to_unix_ns),
             total_ns: episode.total_ns,
             stage: episode.stage,
             parts: parts.collect(),

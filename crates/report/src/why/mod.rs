@@ -19,6 +19,7 @@ pub mod tree;
 mod verdict;
 mod void;
 mod waits;
+mod when;
 mod words;
 
 pub use answer::WhyAnswer;

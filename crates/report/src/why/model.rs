@@ -169,6 +169,8 @@ pub struct WhyReport<'a> {
     pub followed: Option<(u64, u64)>,
     /// What could not be seen.
     pub blind: &'a [String],
+    /// What to add to a time to get ns since 1970, UTC; 0 if that is not known.
+    pub(super) to_unix_ns: i64,
     /// What was not measured as it was asked for, in sentences that have no end of their own.
     pub(super) conditions: Vec<String>,
     /// Causes over all episodes that are whole.
@@ -205,6 +207,7 @@ impl<'a> WhyReport<'a> {
             measured_nothing: false,
             followed: None,
             blind,
+            to_unix_ns: 0,
             conditions: Vec::new(),
             summary,
         }
@@ -221,10 +224,12 @@ impl<'a> WhyReport<'a> {
         self
     }
 
-    /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop.
+    /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop. Also takes up when
+    /// the recording was made.
     #[must_use]
     pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
         self.conditions = document.provenance.notes_with_failure();
+        self.to_unix_ns = document.provenance.monotonic_to_unix_ns;
         self
     }
 

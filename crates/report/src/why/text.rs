@@ -2,6 +2,7 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::processes;
+use super::when::{day, time_of_day};
 use super::words::{as_detail, beside, is_name, percent, with_group};
 use crate::layout::{agreeing, counted, grouped, microseconds, table};
 use crate::next_text;
@@ -35,7 +36,8 @@ pub fn text(report: &WhyReport<'_>) -> String {
             counted(worst.len() - SHOWN_EPISODES, "more episode")
         );
     }
-    let _ = writeln!(text, "\nrecording: {}", printable_path(report.recording));
+    let begun = day(report.started_ns, report.to_unix_ns).map(|day| format!(", begun {day}")).unwrap_or_default();
+    let _ = writeln!(text, "\nrecording: {}{begun}", printable_path(report.recording));
     text.push_str(&next_text(&super::answer::next(report)));
     text
 }
@@ -184,7 +186,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
     let victim = &episode.victim;
     let mut text = format!(
-        "Episode {}: {} (thread {}) on CPU {} {}, {:.6} s after the beginning",
+        "Episode {}: {} (thread {}) on CPU {} {}, {}{:.6} s after the beginning",
         episode.id,
         victim.name,
         victim.tid,
@@ -194,6 +196,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
             Stage::Request => format!("finished its request {} us after it was woken", grouped_us(episode.total_ns)),
             _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
         },
+        time_of_day(episode.expected_ns, report.to_unix_ns).map(|time| format!("at {time}, ")).unwrap_or_default(),
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
     );
     if let Some(reason) = &episode.void {

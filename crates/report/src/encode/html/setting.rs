@@ -13,7 +13,7 @@ fn yes(value: bool) -> String {
 }
 
 /// A count of seconds since 1970 as a UTC date, to the second.
-fn date(seconds: i64) -> String {
+pub(crate) fn date(seconds: i64) -> String {
     // The civil date from days, by the usual shift of the year to March.
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let shifted = days + 719_468;
