@@ -66,5 +66,6 @@ pub use episode::split::{Inside, Part, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use episode::threads::threads;
 pub use kind::Kind;
+pub use page::{VOID_PAGE, VOID_PAGE_TEXT};
 pub use punctual_recording::Awaited;
 pub use who::Who;

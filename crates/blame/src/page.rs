@@ -2,6 +2,11 @@
 
 use crate::kind::Kind;
 
+/// Where the page about void episodes, and about late wakeups without evidence, is in the source.
+pub const VOID_PAGE: &str = "docs/void.md";
+/// That page, in Markdown; the program carries it.
+pub const VOID_PAGE_TEXT: &str = include_str!("../../../docs/void.md");
+
 impl Kind {
     /// Where its page is in the source, after its name: `docs/causes/irq.md`.
     pub fn page(self) -> String {

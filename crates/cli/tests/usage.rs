@@ -54,7 +54,7 @@ const WRONG: &[&[&str]] = &[
     &["record", "--why", "20"],
     &["why"],
     &["why", "--explain", "sofirq"],
-    &["why", "--explain", "irq", "a.punctual"],
+    &["why", "--explain", "irq", "--episode", "1"],
     &["check", "-D", "-5"],
     &["check", "-D", "1ms"],
     &["compare", "--repeat", "1", "--a", "-i 2ms"],

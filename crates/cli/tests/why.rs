@@ -2,7 +2,7 @@
 
 mod support;
 
-use punctual_blame::Kind;
+use punctual_blame::{Kind, VOID_PAGE_TEXT};
 use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
 use punctual_recording::*;
 use std::path::Path;
@@ -332,4 +332,38 @@ fn the_page_of_every_kind_is_printed_without_a_recording() {
         printed += 1;
     }
     assert_eq!(printed, Kind::ALL.len());
+}
+
+#[test]
+fn words_of_the_first_sentence_have_pages_too_whatever_recording_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let explained = |words: &[&str]| {
+        let output = run(directory.path(), words);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()), "{words:?}");
+        stdout(&output)
+    };
+    for void in ["void", "without evidence"] {
+        assert_eq!(explained(&["why", "--explain", void]), VOID_PAGE_TEXT);
+    }
+    for (word, kind) in [("out of sight", Kind::Blind), ("ordinary path", Kind::KernelWake), ("host", Kind::Steal)] {
+        assert_eq!(explained(&["why", "--explain", word]), kind.page_text());
+    }
+    assert_eq!(explained(&["why", "a.punctual", "--explain", "wait"]), Kind::Wait.page_text());
+    let told = json(&run(directory.path(), &["why", "--explain", "void", "--json"]));
+    assert_eq!((told["kind"].as_str(), told["page"].as_str()), (Some("void"), Some("docs/void.md")));
+}
+
+#[test]
+fn a_directory_of_several_recordings_is_refused_with_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["one.punctual", "two.punctual"] {
+        let path = directory.path().join("runs").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write(&path, 1, &summary(1, 1), completed());
+    }
+    let output = run(directory.path(), &["why", "runs"]);
+    assert_eq!(code(&output), 129);
+    for name in ["holds 2 recordings", "one.punctual", "two.punctual"] {
+        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+    }
 }

@@ -40,9 +40,9 @@ pub(crate) struct WhyArguments {
     /// A recording made with `punctual record --why`
     #[arg(value_name = "RECORDING", required_unless_present = "explain")]
     pub(crate) recording: Option<PathBuf>,
-    /// Print what a kind of cause is, how to be sure of it, and what helps; no recording is needed
-    #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with_all = ["recording", "episode", "folded", "perfetto", "all_handlers", "html"])]
-    pub(crate) explain: Option<Kind>,
+    /// Print what a kind of cause is, or `void`, how to be sure of it, and what helps; no recording is needed
+    #[arg(long, value_name = "KIND", value_parser = topic(), conflicts_with_all = ["episode", "folded", "perfetto", "all_handlers", "html"])]
+    pub(crate) explain: Option<Topic>,
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
@@ -63,14 +63,44 @@ pub(crate) struct WhyArguments {
     pub(crate) html: Option<PathBuf>,
 }
 
-/// A kind of cause, by its code name or by its name in tables.
-fn kind() -> impl TypedValueParser<Value = Kind> {
-    let names = Kind::ALL.map(|kind| match kind.label() {
-        label if label == kind.name() => PossibleValue::new(kind.name()),
-        label => PossibleValue::new(kind.name()).alias(label),
+/// What `--explain` explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Cause(Kind),
+    /// Late wakeups of which nothing is concluded.
+    Void,
+}
+
+/// What the first sentence of an answer calls kinds of causes.
+fn words(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Irq => &["interrupt", "interrupts"],
+        Kind::Softirq => &["softirqs"],
+        Kind::Blind => &["out of sight"],
+        Kind::Steal => &["host", "the host"],
+        Kind::KernelWake => &["ordinary path", "the ordinary path"],
+        Kind::Own => &["own work", "their own work"],
+        Kind::Lock => &["locks"],
+        Kind::Wait => &["waits", "waiting"],
+        _ => &[],
+    }
+}
+
+/// A kind of cause, by its code name, by its name in tables or by what the first sentence calls it; or `void`.
+fn topic() -> impl TypedValueParser<Value = Topic> {
+    let names = Kind::ALL.map(|kind| {
+        let label = Some(kind.label()).filter(|label| *label != kind.name());
+        PossibleValue::new(kind.name()).aliases(label.into_iter().chain(words(kind).iter().copied()))
     });
-    PossibleValuesParser::new(names).try_map(|name| {
-        Kind::ALL.into_iter().find(|kind| [kind.name(), kind.label()].contains(&name.as_str())).ok_or(name)
+    let void = PossibleValue::new("void").aliases(["without evidence", "without-evidence"]);
+    PossibleValuesParser::new(names.into_iter().chain([void])).try_map(|name| {
+        let is_it =
+            |kind: &Kind| [kind.name(), kind.label()].contains(&name.as_str()) || words(*kind).contains(&name.as_str());
+        match Kind::ALL.into_iter().find(is_it) {
+            Some(kind) => Ok(Topic::Cause(kind)),
+            None if name.starts_with("void") || name.starts_with("without") => Ok(Topic::Void),
+            None => Err(name),
+        }
     })
 }
 

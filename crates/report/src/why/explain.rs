@@ -2,7 +2,7 @@
 
 use super::SCHEMA;
 use crate::answer::Answer;
-use punctual_blame::Kind;
+use punctual_blame::{Kind, VOID_PAGE, VOID_PAGE_TEXT};
 use serde::Serialize;
 
 /// What a kind of blame is, how to be sure of it, and what helps.
@@ -24,14 +24,25 @@ impl ExplainAnswer {
     pub fn new(kind: Kind) -> ExplainAnswer {
         let text = kind.page_text();
         let title = text.lines().next().and_then(|line| line.split_once(": "));
+        let verdict = title.map_or(kind.name(), |(_, meaning)| meaning);
+        ExplainAnswer { schema: SCHEMA, verdict, exit_code: 0, kind: kind.name(), page: kind.page(), text }
+    }
+
+    /// The page about void episodes, and about late wakeups without evidence.
+    pub fn of_void() -> ExplainAnswer {
         ExplainAnswer {
             schema: SCHEMA,
-            verdict: title.map_or(kind.name(), |(_, meaning)| meaning),
+            verdict: "void, and without evidence",
             exit_code: 0,
-            kind: kind.name(),
-            page: kind.page(),
-            text,
+            kind: "void",
+            page: VOID_PAGE.to_owned(),
+            text: VOID_PAGE_TEXT,
         }
+    }
+
+    /// The page in Markdown.
+    pub fn page_text(&self) -> &'static str {
+        self.text
     }
 }
 

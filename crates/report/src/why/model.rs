@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Causes below this share of the late time, in thousandths, are summed up in text.
 const SHOWN_THOUSANDTHS: u64 = 1;
-/// Time that nothing explains is always shown.
+/// Time that nothing explains is always shown, be it none.
 pub(super) const ALWAYS_SHOWN: [Kind; 2] = [Kind::Unknown, Kind::Blind];
 
 /// An episode and what was found out about it.
@@ -263,7 +263,7 @@ impl<'a> WhyReport<'a> {
 
     fn is_shown(&self, cause: &Cause) -> bool {
         let least = u128::from(self.late_ns()) * u128::from(SHOWN_THOUSANDTHS);
-        u128::from(cause.total_ns) * 1_000 >= least || ALWAYS_SHOWN.contains(&cause.kind)
+        u128::from(cause.total_ns) * 1_000 >= least
     }
 
     /// The causes with a line of their own, largest first.
@@ -288,9 +288,10 @@ impl<'a> WhyReport<'a> {
         parts.filter(move |part| part.kind == Kind::Wait && who.is_none_or(|who| part.who == *who))
     }
 
-    /// The time of all others, ns.
-    pub(crate) fn rest_ns(&self) -> u64 {
-        sum(self.summary.causes.iter().filter(|cause| !self.is_shown(cause)))
+    /// How many others there are, and their time, ns.
+    pub(crate) fn rest(&self) -> (u64, u64) {
+        let others = || self.summary.causes.iter().filter(|cause| !self.is_shown(cause));
+        (others().count() as u64, sum(others()))
     }
 
     /// The time of each kind, ns, largest first.

@@ -75,10 +75,18 @@ fn causes(report: &WhyReport<'_>) -> String {
             Value::Ns(Some(cause.max_ns)),
         ]);
     }
-    let rest = report.rest_ns();
-    if rest > 0 {
+    let (others, rest) = report.rest();
+    if others > 0 {
         let nothing = || Value::text("");
-        rows.push(vec![Value::text("all others"), share(rest), nothing(), nothing(), nothing(), nothing(), nothing()]);
+        rows.push(vec![
+            Value::text(counted(others, "further cause")),
+            share(rest),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+        ]);
     }
     // A telephone has room for the first ones only.
     let mut columns = vec![Column::words("name"), Column::numbers("share")];

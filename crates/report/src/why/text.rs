@@ -163,11 +163,11 @@ fn cause_table(report: &WhyReport<'_>) -> String {
             ],
         ));
     }
-    let rest = report.rest_ns();
+    let (others, rest) = report.rest();
     let empty = || "-".to_owned();
-    if rest > 0 {
+    if others > 0 {
         let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
-        rows.push(row("", "all others".to_owned(), percent(rest, late_ns), cells));
+        rows.push(row("", counted(others, "further cause"), percent(rest, late_ns), cells));
     }
     for kind in ALWAYS_SHOWN {
         if report.total_of(kind) == 0 {

@@ -3,21 +3,24 @@
 mod evidence;
 
 use super::artifacts::Artifacts;
-use crate::args::why::WhyArguments;
+use crate::args::why::{Topic, WhyArguments};
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use evidence::{Evidence, gather};
-use punctual_blame::{Kind, folded};
+use punctual_blame::folded;
 use punctual_recording::{
-    Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
+    Document, Error, ErrorKind, RecorderSummary, Recording, printable_path, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::{Path, PathBuf};
 
+/// So many recordings of a directory are named.
+const MAX_NAMED: usize = 8;
+
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
-    if let Some(kind) = arguments.explain {
-        return Ok(explain(kind, output));
+    if let Some(topic) = arguments.explain {
+        return Ok(explain(topic, output));
     }
     let path = one_recording(arguments.recording.as_deref())?;
     super::artifacts::check(arguments.html.as_ref())?;
@@ -87,15 +90,19 @@ fn unexplained(error: anyhow::Error, path: &Path, document: &Document) -> anyhow
     }
 }
 
-/// Prints the page of a kind.
-fn explain(kind: Kind, output: Output) -> u8 {
+/// Prints the page of a kind, or that about void episodes.
+fn explain(topic: Topic, output: Output) -> u8 {
+    let answer = match topic {
+        Topic::Cause(kind) => ExplainAnswer::new(kind),
+        Topic::Void => ExplainAnswer::of_void(),
+    };
     if output.json {
-        output::answer(ExplainAnswer::new(kind), 0);
+        output::answer(answer, 0);
     } else if output.markdown {
         // It was written so.
-        output::print_lines(kind.page_text());
+        output::print_lines(answer.page_text());
     } else {
-        output::print_text(kind.page_text());
+        output::print_text(answer.page_text());
     }
     0
 }
@@ -105,8 +112,12 @@ fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     match super::expand(&[named.to_owned()]).as_slice() {
         [one] => Ok(one.clone()),
         several => {
+            let names = several.iter().take(MAX_NAMED).map(|path| printable_path(path));
+            let more = several.len().saturating_sub(MAX_NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let names = names.collect::<Vec<_>>().join(", ");
             let (path, many) = (named.display(), several.len());
-            Err(Usage(format!("{path}: holds {many} recordings: name one of them")).into())
+            Err(Usage(format!("{path}: holds {many} recordings: name one of them: {names}{more}")).into())
         }
     }
 }
