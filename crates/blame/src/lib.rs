@@ -60,6 +60,7 @@ pub use episode::findings::Findings;
 pub use episode::groups::{IDLE_WEIGHT, Turn};
 pub use episode::nesting::is_nesting_known;
 pub use episode::piece::Piece;
+pub use episode::priorities::Priorities;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sightings::Sightings;
 pub use episode::split::{Inside, Part, Split, cgroup, split, split_awaited};

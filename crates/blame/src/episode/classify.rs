@@ -25,6 +25,7 @@ use self::inside::{path, unexplained};
 use crate::episode::asked::Asked;
 use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::turn;
+use crate::episode::priorities::Priorities;
 use crate::episode::replay::{Running, SWITCH_NS, Slice};
 use crate::episode::span::{Doing, StateSpan};
 use crate::kind::Kind;
@@ -306,6 +307,7 @@ impl Classifier<'_> {
         };
         let detail = || work().or_else(|| self.sampled(slice, start, end).map(Detail::Seen));
         let with = |kind| Blamed { detail: detail(), tid: Some(slice.tid), ..Blamed::new(kind, name.clone()) };
+        let priorities = Some(Priorities { runs: slice.priority, waits: victim });
         if slice.tid == self.subject.tid {
             // On its way out: it was woken before it was gone. That takes no longer than any way through the kernel.
             let is_ordinary = end - start <= OWN_PATH_NS;
@@ -333,10 +335,10 @@ impl Classifier<'_> {
             return self.had_its_turn(slice, victim, with(Kind::SamePriority));
         }
         if slice.priority < victim {
-            return with(Kind::HigherPriority);
+            return Blamed { priorities, ..with(Kind::HigherPriority) };
         }
         if slice.priority == victim {
-            return with(Kind::SamePriority);
+            return Blamed { priorities, ..with(Kind::SamePriority) };
         }
         if chosen {
             // The scheduler picked a thread that has no right to go first.

@@ -12,6 +12,7 @@ mod idle;
 pub(crate) mod index;
 pub(crate) mod nesting;
 pub(crate) mod piece;
+pub(crate) mod priorities;
 mod programs;
 pub(crate) mod replay;
 pub(crate) mod sampling;

@@ -2,6 +2,7 @@
 
 use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
+use crate::episode::priorities::Priorities;
 use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::Call;
@@ -35,6 +36,9 @@ pub struct Piece {
     pub cgroup: Option<String>,
     /// What weights the two have, if a normal thread had its turn and another one waited.
     pub turn: Option<Turn>,
+    /// What priorities the two have, if a thread with a higher or the same one ran and at least one of the two is not a
+    /// normal one.
+    pub priorities: Option<Priorities>,
 }
 
 impl Piece {

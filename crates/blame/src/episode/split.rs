@@ -7,6 +7,7 @@ use crate::episode::groups::Turn;
 use crate::episode::idle;
 use crate::episode::nesting::with_nesting;
 use crate::episode::piece::Piece;
+use crate::episode::priorities::Priorities;
 use crate::episode::programs::name_by_programs;
 use crate::episode::replay::{CpuTimeline, replay};
 use crate::episode::shared::Shared;
@@ -45,6 +46,8 @@ pub struct Part {
     pub cgroup: Option<String>,
     /// See [`Piece::turn`].
     pub turn: Option<Turn>,
+    /// See [`Piece::priorities`].
+    pub priorities: Option<Priorities>,
 }
 
 /// A part within a part.
@@ -202,7 +205,8 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
     };
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
     let (kind, call, has_ended) = (holder.kind, holder.call, holder.has_ended);
-    let piece = Piece { kind, who, detail, inside, path, call, has_ended, cgroup, turn: None, ..piece };
+    let (turn, priorities) = (None, None);
+    let piece = Piece { kind, who, detail, inside, path, call, has_ended, cgroup, turn, priorities, ..piece };
     Judged { piece, place: holder.place, limit }
 }
 
@@ -250,6 +254,7 @@ fn piece(
         has_ended: blamed.has_ended,
         cgroup: blamed.tid.and_then(|tid| classifier.cgroup(tid)),
         turn: blamed.turn,
+        priorities: blamed.priorities,
     }
 }
 
@@ -320,6 +325,7 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                     && last.has_ended == piece.has_ended
                     && last.cgroup == piece.cgroup
                     && last.turn == piece.turn
+                    && last.priorities == piece.priorities
                     && last.cpu == piece.cpu
                     && last.start_ns + last.ns == piece.start_ns =>
             {
@@ -374,6 +380,7 @@ struct Sum<'a> {
     /// Whether any of them says what a holder did.
     is_held: bool,
     turn: Option<Turn>,
+    priorities: Option<Priorities>,
 }
 
 /// Who has a part: kind, who, control group.
@@ -385,6 +392,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
         let sum = sums.entry((piece.kind, &piece.who, piece.cgroup.as_deref())).or_default();
         sum.ns += piece.ns;
         sum.turn = sum.turn.or(piece.turn);
+        sum.priorities = sum.priorities.or(piece.priorities);
         if let Some(detail) = &piece.detail {
             sum.details.entry(detail.to_string()).or_insert((detail, 0)).1 += piece.ns;
         }
@@ -419,6 +427,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
                 has_ended: sum.has_ended,
                 cgroup: cgroup.map(str::to_owned),
                 turn: sum.turn,
+                priorities: sum.priorities,
             }
         })
         .collect();

@@ -2,6 +2,7 @@
 
 use crate::episode::detail::Detail;
 use crate::episode::groups::{IDLE_WEIGHT, Turn};
+use crate::episode::priorities::Priorities;
 use crate::episode::split::{Inside, Part, Split};
 use crate::kind::Kind;
 use crate::who::Who;
@@ -23,6 +24,8 @@ pub struct Cause {
     pub cgroup: Option<String>,
     /// See [`crate::Piece::turn`].
     pub turn: Option<Turn>,
+    /// See [`crate::Piece::priorities`].
+    pub priorities: Option<Priorities>,
     /// In how many episodes.
     pub episodes: u64,
     /// In how many of them the wait ended when whoever was waited for ended, see
@@ -54,8 +57,16 @@ impl Cause {
             }
             (Some(_), Kind::SamePriority) => format!("{} has the same weight and had its turn first.", self.who),
             (Some(_), Kind::HigherPriority) => format!("{} has the greater weight and ran first.", self.who),
+            (None, Kind::HigherPriority) if self.priorities.is_some() => self.ran_over(),
             _ => self.kind.happened(&self.who),
         }
+    }
+
+    /// That a thread ran first, with what the two are.
+    fn ran_over(&self) -> String {
+        let classes = self.priorities.map(|both| (both.class(), both.waiting_class()));
+        let (class, waiting) = classes.unwrap_or_default();
+        format!("{} ({class}) goes before the late thread ({waiting}) and ran first.", self.who)
     }
 
     /// What would change it, in the imperative; `None` if there is nothing to change.
@@ -72,7 +83,20 @@ impl Cause {
                  its work is short (chrt -f 50).",
             );
         }
-        self.kind.remedy(&self.who)
+        match (self.kind, self.priorities) {
+            (Kind::HigherPriority, Some(both)) if both.has_deadline() => Some(
+                "Give the late thread another CPU (taskset), or the other one a smaller runtime: no real-time priority goes \
+                 before SCHED_DEADLINE.",
+            ),
+            (Kind::HigherPriority, Some(both)) if both.is_out_of_reach() => {
+                Some("Give it another CPU (taskset) or a lower priority: none that chrt -f gives goes before 99.")
+            }
+            (Kind::SamePriority, Some(both)) if both.has_deadline() => Some(
+                "Give one of them a smaller runtime, or the CPU to itself: of SCHED_DEADLINE threads that with the earlier \
+                 deadline goes first.",
+            ),
+            _ => self.kind.remedy(&self.who),
+        }
     }
 }
 
@@ -115,6 +139,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
                 who: who.clone(),
                 cgroup: cgroup.map(str::to_owned),
                 turn,
+                priorities: shares.iter().find_map(|(part, _)| part.priorities),
                 detail,
                 detail_ns,
                 episodes: shares.len() as u64,
@@ -224,6 +249,7 @@ mod tests {
             has_ended: false,
             cgroup: None,
             turn: None,
+            priorities: None,
         }
     }
 

@@ -161,6 +161,24 @@ mod tests {
         assert_eq!(told(vec![alone(), alone(), delayed]), [Kind::Steal, Kind::Own]);
     }
 
+    #[test]
+    fn no_priority_is_advised_against_a_deadline_nor_against_the_highest() {
+        let over = |runs, waits| {
+            let priorities = Some(punctual_blame::Priorities { runs, waits });
+            on(&Cause { priorities, ..cause(Kind::HigherPriority, "sdr".into(), None) })
+        };
+        let deadline = over(-1, 4);
+        assert_eq!(
+            deadline.happened,
+            "sdr (SCHED_DEADLINE) goes before the late thread (real-time priority 95) and ran first."
+        );
+        for advice in [deadline, over(0, 4)] {
+            let remedy = advice.remedy.unwrap();
+            assert!(!remedy.contains("the late thread the higher priority"), "{remedy}");
+        }
+        assert!(over(9, 19).remedy.unwrap().contains("the late thread the higher priority (chrt -f)"));
+    }
+
     fn on(cause: &Cause) -> Advice {
         Advice::on(cause, Path::new("a"))
     }
@@ -173,6 +191,7 @@ mod tests {
             detail_ns: None,
             cgroup: None,
             turn: None,
+            priorities: None,
             episodes: 1,
             ended: 0,
             max_ns: 1,

@@ -9,7 +9,7 @@ use super::when::rfc3339;
 use super::{SCHEMA, apart, cost, explain, processes};
 use crate::NextStep;
 use crate::answer::Answer;
-use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Who};
+use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Priorities, Who};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Call, RecorderSummary, Stage};
 use serde::Serialize;
@@ -161,6 +161,11 @@ struct CauseRow<'a> {
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
+    /// What the thread that ran and the late one are, if they are not both normal: `SCHED_DEADLINE`, `real-time priority 95`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_class: Option<String>,
     share: f64,
     episodes: u64,
     /// In how many of these the wait ended when whoever was waited for ended.
@@ -198,6 +203,8 @@ impl<'a> CauseRow<'a> {
             cgroup: cause.cgroup.as_deref(),
             weight: cause.turn.map(|turn| turn.weight),
             waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
+            class: cause.priorities.map(Priorities::class),
+            waiting_class: cause.priorities.map(Priorities::waiting_class),
             share: share(cause.total_ns, late_ns),
             episodes: cause.episodes,
             ended: cause.ended,
@@ -262,6 +269,10 @@ struct PartRow<'a> {
     cgroup: Option<&'a str>,
     weight: Option<u64>,
     waiting_weight: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_class: Option<String>,
 }
 
 /// What the holder of a lock, or whoever else is waited for, was doing meanwhile; all of them add up to the part, and
@@ -369,6 +380,8 @@ impl<'a> EpisodeRow<'a> {
             cgroup: part.cgroup.as_deref(),
             weight: part.turn.map(|turn| turn.weight),
             waiting_weight: part.turn.map(|turn| turn.waiting_weight),
+            class: part.priorities.map(Priorities::class),
+            waiting_class: part.priorities.map(Priorities::waiting_class),
         });
         let pieces = episode.split.pieces.iter().map(|piece| PieceRow {
             start_ns: piece.start_ns,

@@ -76,6 +76,7 @@ mod tests {
             has_ended: false,
             cgroup: None,
             turn: None,
+            priorities: None,
         };
         view.split = Split { parts: vec![part], pieces: Vec::new() };
         view

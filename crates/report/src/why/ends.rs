@@ -174,6 +174,7 @@ mod tests {
             has_ended: false,
             cgroup: None,
             turn: None,
+            priorities: None,
         }
     }
 

@@ -268,6 +268,7 @@ pub(super) mod tests {
             has_ended: false,
             cgroup: None,
             turn: None,
+            priorities: None,
         };
         view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
         view

@@ -4,6 +4,7 @@ use crate::episode::detail::Detail;
 use crate::episode::disks::Requests;
 use crate::episode::groups::Turn;
 use crate::episode::index::Index;
+use crate::episode::priorities::Priorities;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::shared::Shared;
 use crate::episode::split::path_of;
@@ -35,6 +36,8 @@ pub(crate) struct Blamed {
     pub(crate) tid: Option<u32>,
     /// Set for two normal threads, one of which had its turn.
     pub(crate) turn: Option<Turn>,
+    /// See [`Piece::priorities`](crate::Piece::priorities).
+    pub(crate) priorities: Option<Priorities>,
     /// See [`Piece::call`](crate::Piece::call).
     pub(crate) call: Option<Call>,
     /// See [`Piece::has_ended`](crate::Piece::has_ended).
@@ -50,6 +53,7 @@ impl Blamed {
             inside: None,
             tid: None,
             turn: None,
+            priorities: None,
             call: None,
             has_ended: false,
         }
