@@ -261,14 +261,15 @@ impl<'a> WhyReport<'a> {
         episodes.into_iter().chain(functions).collect()
     }
 
-    fn is_shown(&self, cause: &Cause) -> bool {
-        let least = u128::from(self.late_ns()) * u128::from(SHOWN_THOUSANDTHS);
-        u128::from(cause.total_ns) * 1_000 >= least
+    /// How much of the late time a cause must have for a line of its own, thousandths of ns.
+    fn least_shown(&self) -> u128 {
+        u128::from(self.late_ns()) * u128::from(SHOWN_THOUSANDTHS)
     }
 
     /// The causes with a line of their own, largest first.
     pub(crate) fn shown_causes(&self) -> impl Iterator<Item = &Cause> {
-        self.summary.causes.iter().filter(|cause| self.is_shown(cause))
+        let least = self.least_shown();
+        self.summary.causes.iter().filter(move |cause| is_shown(cause, least))
     }
 
     /// What shares are of, ns: the late time, but for that in which no request was waiting.
@@ -290,7 +291,8 @@ impl<'a> WhyReport<'a> {
 
     /// How many others there are, and their time, ns.
     pub(crate) fn rest(&self) -> (u64, u64) {
-        let others = || self.summary.causes.iter().filter(|cause| !self.is_shown(cause));
+        let least = self.least_shown();
+        let others = || self.summary.causes.iter().filter(|cause| !is_shown(cause, least));
         (others().count() as u64, sum(others()))
     }
 
@@ -331,6 +333,10 @@ impl<'a> WhyReport<'a> {
         let others = self.only.as_ref().map_or(0, |only| only.others);
         kept.saturating_sub(self.episodes.len() as u64).saturating_sub(others)
     }
+}
+
+fn is_shown(cause: &Cause, least: u128) -> bool {
+    u128::from(cause.total_ns) * 1_000 >= least
 }
 
 /// Late time of causes, ns.
