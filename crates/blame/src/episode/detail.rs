@@ -44,8 +44,12 @@ impl Detail {
     /// What happened to whoever was waited for, as the end of a sentence, if it says that and not a place in code.
     pub fn fate(&self) -> Option<String> {
         match self {
-            Detail::Seen(_) | Detail::Asked(..) | Detail::NotSeen(_) | Detail::HeldBack(..) => None,
-            Detail::AtWork | Detail::Slept(_) => None,
+            Detail::Seen(_)
+            | Detail::Asked(..)
+            | Detail::NotSeen(_)
+            | Detail::HeldBack(..)
+            | Detail::AtWork
+            | Detail::Slept(_) => None,
             Detail::KeptBy(kind, who) | Detail::Meanwhile(kind, who) => Some(kind.meanwhile(who).to_string()),
             Detail::Along(path, seen) => {
                 let mut told = String::new();

@@ -116,7 +116,7 @@ fn time_of(episode: &EpisodeView, is_it: impl Fn(Kind) -> bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::verdict::tests::of_parts;
+    use crate::why::tests::of_parts;
     use punctual_blame::{Awaited, Who};
     use std::path::Path;
 

@@ -30,3 +30,6 @@ pub use text::{episode_text, text};
 
 /// The name and version of the JSON.
 const SCHEMA: &str = "punctual.why/1";
+
+#[cfg(test)]
+mod tests;

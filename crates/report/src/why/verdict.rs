@@ -244,35 +244,11 @@ impl WhyReport<'_> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::why::EpisodeView;
-    use punctual_blame::{Part, Room, Split};
-    use punctual_recording::Episode;
+    use crate::why::tests::of_parts;
     use std::path::Path;
-
-    /// An episode of 100 ms, kept because it was longer than 60 ms, with parts in ms.
-    pub(in crate::why) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
-        let line = r#"{"id":1,"victim":{"tid":7,"name":"late","priority":19,"cpu":0},"expected_ns":1000,
-            "total_ns":100000000,"stage":"request","threshold_ns":60000000,"void":null}"#;
-        let episode: Episode = serde_json::from_str(line).unwrap();
-        let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
-        let part = |&(kind, who, ms): &(Kind, &str, u64)| Part {
-            kind,
-            who: who.into(),
-            ns: ms * 1_000_000,
-            detail: None,
-            unknown_ns: 0,
-            inside: Vec::new(),
-            call: None,
-            has_ended: false,
-            cgroup: None,
-            turn: None,
-            priorities: None,
-        };
-        view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
-        view
-    }
 
     fn requests(episodes: Vec<EpisodeView>) -> String {
         let recorder = RecorderSummary {
