@@ -4,6 +4,7 @@
 //! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
 //! hands it to a thread that finds names and writes the episode.
 
+mod accepted;
 mod armers;
 mod bounded_channel;
 mod budget;

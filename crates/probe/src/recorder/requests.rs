@@ -4,8 +4,8 @@
 //! The kernel knows no requests. A thread gets its work from a *source*, where it waits when it has nothing to do: a
 //! timer, a device, the network, a queue. A request begins when the wait for the source ends, and is over when the
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
-//! better kind (see [`quality`]) than the one assumed so far makes that its source from then on. Every other wait is
-//! part of the request.
+//! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
+//! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request.
 
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
@@ -51,6 +51,8 @@ pub(crate) type Request = (u64, u64);
 const MAX_WAITS: u32 = 250;
 /// No more threads than this are kept in mind; then all are forgotten.
 const MAX_THREADS: usize = 8_192;
+/// So often is looked at one thread while it waits.
+const MAX_LOOKS: u8 = 16;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 
@@ -62,6 +64,10 @@ struct Thread {
     at: Option<(u32, Option<Call>)>,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
+    /// When it was seen to wait for what comes by a connection that it accepted.
+    accepted_ns: Option<u64>,
+    /// How often was looked for that.
+    looks: u8,
 }
 
 struct Open {
@@ -78,6 +84,8 @@ struct Source {
 }
 
 const BY_A_TIMER: u8 = 5;
+/// That of a place where a connection that it accepted is read, whoever is at the other end.
+const ACCEPTED: u8 = 4;
 
 /// How likely a thread gets its work there: most likely where it sleeps for nothing but a timer; next from a timer in
 /// other ways; from outside, through a call that waits for several things rather than one; from another thread,
@@ -105,7 +113,7 @@ impl Requests {
             self.threads.clear();
         }
         let thread = self.threads.entry(tid).or_default();
-        let before = thread.end_of_wait(stretch.ended_by, &mut self.given_up);
+        let before = thread.end_of_wait(stretch, &mut self.given_up);
         thread.begin(stretch);
         let after = thread.pause(stretch);
         if stretch.then == Pause::Ends {
@@ -117,7 +125,28 @@ impl Requests {
     /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
-            (thread.open, thread.at) = (None, None);
+            (thread.open, thread.at, thread.accepted_ns) = (None, None, None);
+        }
+    }
+
+    /// A thread that reads one thing and of which it is not known yet where it gets its requests, for a look at what it
+    /// reads. No thread is looked at for ever.
+    pub(crate) fn to_look_at(&mut self) -> Option<u32> {
+        let is_open = |thread: &Thread| {
+            let reads = thread.at.is_some_and(|(place, call)| place != 0 && call == Some(Call::Read));
+            reads && thread.looks < MAX_LOOKS && thread.source.is_none_or(|source| source.quality < ACCEPTED)
+        };
+        let open = self.threads.iter_mut().filter(|(_, thread)| is_open(thread));
+        let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
+        thread.looks += 1;
+        Some(tid)
+    }
+
+    /// At this time a thread waited for what comes by a connection that it accepted: at the place where it is known to
+    /// wait, unless that wait turns out to have been over by then.
+    pub(crate) fn waits_at_accepted(&mut self, tid: u32, at_ns: u64) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.accepted_ns = Some(at_ns);
         }
     }
 
@@ -129,11 +158,18 @@ impl Requests {
 
 impl Thread {
     /// The wait before a stretch is over: the request that ended when that wait began, if one did.
-    fn end_of_wait(&mut self, ended_by: EndedBy, given_up: &mut u64) -> Option<Request> {
+    fn end_of_wait(&mut self, stretch: &Stretch, given_up: &mut u64) -> Option<Request> {
         let (place, call) = self.at?;
+        let ended_by = stretch.ended_by;
+        let is_accepted = self.accepted_ns.take().is_some_and(|at_ns| at_ns < stretch.expected_ns);
         // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
         let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
-        let found = Source { place, quality: if in_vain { 0 } else { quality(ended_by, call) } };
+        let quality = match (in_vain, is_accepted) {
+            (true, _) => 0,
+            (false, true) => quality(ended_by, call).max(ACCEPTED),
+            (false, false) => quality(ended_by, call),
+        };
+        let found = Source { place, quality };
         let is_source = self.source.is_none_or(|source| source.place == place || found.quality > source.quality);
         // Nobody was ever seen to answer there: it is a sleep.
         let is_sleep = found.quality >= BY_A_TIMER;

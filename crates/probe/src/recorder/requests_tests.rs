@@ -147,3 +147,39 @@ fn whoever_ends_or_is_lost_is_forgotten() {
     }
     assert!(play.requests.threads.len() <= MAX_THREADS);
 }
+
+/// Found waiting for its client, it is next seen to wait for an answer, and that is assumed to be its source.
+#[test]
+fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
+    let found = || {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        assert_eq!(play.requests.to_look_at(), Some(TID));
+        play
+    };
+    let serves = |play: &mut Play| {
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        play.over();
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        (start, play.over())
+    };
+    let mut play = found();
+    let seen_ns = play.now + 1;
+    play.requests.waits_at_accepted(TID, seen_ns);
+    let start = play.now + 10;
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    play.over();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    assert_eq!(play.over(), [(start, play.now)]);
+    assert_eq!(play.requests.to_look_at(), None, "it is known");
+    // That it was seen after the wait was over says nothing about the place: its request still begins with the answer.
+    let mut play = found();
+    let seen_ns = play.now + 10;
+    play.requests.waits_at_accepted(TID, seen_ns);
+    let (start, over) = serves(&mut play);
+    assert_eq!(over, [(start, start + 20)]);
+    // Nobody is looked at for ever.
+    let looks = std::iter::from_fn(|| play.requests.to_look_at()).count();
+    assert_eq!(looks, usize::from(MAX_LOOKS) - 1);
+}

@@ -1,5 +1,6 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
+use super::accepted::Looks;
 use super::budget::{Budget, Spent};
 use super::disk_limits::DiskLimits;
 use super::evidence::Evidence;
@@ -78,6 +79,8 @@ pub struct Watch {
     at_work: HashMap<u32, u64>,
     /// What they work on, if that is what was asked for.
     requests: Requests,
+    /// Where they get it, if other threads alone wake them.
+    looks: Looks,
     deliveries: Distribution,
     threshold_ns: Option<u64>,
     begun_ns: u64,
@@ -139,6 +142,7 @@ impl Watch {
             values: Distribution::new(),
             at_work: HashMap::new(),
             requests: Requests::default(),
+            looks: Looks::new(settings.stage),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
                 Threshold::Fixed(ns) => Some(ns),
@@ -242,6 +246,7 @@ impl Watch {
         self.hooks.read(now);
         self.missed.read(now, &self.recorder);
         self.writing.keep_up();
+        self.looks.look(&mut self.requests);
         // Each one copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
