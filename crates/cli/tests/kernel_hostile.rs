@@ -177,17 +177,24 @@ fn marks_without_end_are_dropped_and_counted() {
     // Beside this test others log, and would take the marks.
     let name = format!("punctual-hostile-{}", std::process::id());
     let script = MARKS.replace("punctual-marks", &name);
-    let _hostile: Vec<Hostile> = (0..4).map(|_| Hostile::start(&script)).collect();
     let words = ["log", "-q", "-D", "5s", "--events", "mark", "-o", "a.punctual", "--json"];
-    let cost = run_limited_with(directory.path(), &words, &[("PUNCTUAL_MARKS", &name)]);
-    costs_at_most(&cost, 5, LOG_MEMORY);
-    let answer = support::json(&cost.output);
-    let log: punctual_recording::LogDocument =
-        punctual_recording::read_log_document(&directory.path().join("a.punctual")).unwrap().unwrap();
-    eprintln!("{:?}, {} rows: {answer:.200}", log.marks, log.rows());
-    assert!(log.marks.library > 1_000 && log.marks.dropped > 0, "it made too few marks: {:?}", log.marks);
-    // First what a second brings, and then what each of five does.
-    assert!(log.marks.library <= 6 * 60_000 + 5_000, "{:?}", log.marks);
+    // A busy machine may leave the programs time for fewer marks than are taken.
+    let mut seen = Vec::new();
+    let is_flooded = support::attempts(support::MAX_ATTEMPTS).any(|_| {
+        let _ = std::fs::remove_dir_all(directory.path().join("a.punctual"));
+        // Each has the memory of one log.
+        let _hostile: Vec<Hostile> = (0..4).map(|_| Hostile::start(&script)).collect();
+        let cost = run_limited_with(directory.path(), &words, &[("PUNCTUAL_MARKS", &name)]);
+        costs_at_most(&cost, 5, LOG_MEMORY);
+        let answer = support::json(&cost.output);
+        let log = punctual_recording::read_log_document(&directory.path().join("a.punctual")).unwrap().unwrap();
+        eprintln!("{:?}, {} rows: {answer:.200}", log.marks, log.rows());
+        // First what a second brings, and then what each of five does.
+        assert!(log.marks.library <= 6 * 60_000 + 5_000, "{:?}", log.marks);
+        seen.push((log.marks.library, log.marks.dropped));
+        log.marks.library > 1_000 && log.marks.dropped > 0
+    });
+    assert!(is_flooded, "they made too few marks; taken and dropped: {seen:?}");
 }
 
 const LOG_MEMORY: u64 = 300_000_000;
