@@ -27,18 +27,27 @@ pub(crate) fn opened_in(browser: &Path, page: &Path, script: &str, theme: Theme)
     let html = std::fs::read_to_string(page).unwrap();
     let copy = page.with_extension("opened.html");
     std::fs::write(&copy, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
-    let profile = tempfile::tempdir().unwrap();
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-        // A frame's page is another file, and only this option lets the page around it look inside.
-        .arg("--allow-file-access-from-files")
-        .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", copy.display()))
-        .stdin(Stdio::null())
-        .output()
-        .expect("the browser starts");
+    let open = || {
+        let profile = tempfile::tempdir().unwrap();
+        Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+            // A frame's page is another file, and only this option lets the page around it look inside.
+            .arg("--allow-file-access-from-files")
+            .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
+            .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("file://{}", copy.display()))
+            .stdin(Stdio::null())
+            .output()
+            .expect("the browser starts")
+    };
+    // One whose processes a busy machine keeps from one another for long gives up, and has nothing to say of the page.
+    let mut output = open();
+    for _ in 0..2 {
+        if output.stdout.is_empty() {
+            output = open();
+        }
+    }
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
     (String::from_utf8_lossy(&output.stdout).into_owned(), complaints)
 }
