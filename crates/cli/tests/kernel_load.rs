@@ -291,12 +291,18 @@ fn real_programs_run_and_are_scored() {
     }
     let text = shown["loads"][0]["file"].as_str().unwrap().replace("warm_up = \"5s\"", "warm_up = \"1s\"");
     std::fs::write(directory.path().join("short.toml"), text).unwrap();
-    let output = run(directory.path(), &["load", "run", "short.toml", "-D", "4s", "--json"]);
+    let scratch = directory.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let mut command = support::punctual();
+    command.current_dir(directory.path()).env("TMPDIR", &scratch);
+    let output = command.args(["load", "run", "short.toml", "-D", "4s", "--json"]).output().unwrap();
     let answer = json(&output);
     assert_eq!(code(&output), 0, "{answer}");
     for score in answer["scores"].as_array().unwrap() {
         assert!(["build", "render"].contains(&score["name"].as_str().unwrap()), "{answer}");
     }
     // Whatever it got done, no directory of this run is left.
-    std::thread::sleep(Duration::from_millis(50));
+    let left = || std::fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.file_name().display().to_string());
+    let is_empty = wait_until(|| !left().any(|name| name.starts_with("punctual-load-")));
+    assert!(is_empty, "{:?}", left().collect::<Vec<_>>());
 }
