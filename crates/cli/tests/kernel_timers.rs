@@ -73,11 +73,10 @@ fn every_way_is_measured_or_absent_with_a_reason() {
     // What the kernel was built with, according to its own file, or nothing.
     let tick = &answer["tick"];
     assert_eq!(tick["configured_hz"].is_null(), tick["configured_in"].is_null(), "{tick}");
-    let observed = tick["observed_ns"].as_u64().unwrap();
-    if let Some(hz) = tick["configured_hz"].as_u64() {
-        assert!(observed * hz > 900_000_000, "a tick does not come early: {tick}");
-    } else {
-        support::skip("configured_hz", "no file gives CONFIG_HZ");
+    match (tick["configured_hz"].as_u64(), tick["observed_ns"].as_u64()) {
+        (Some(hz), Some(observed)) => assert!(observed * hz > 900_000_000, "a tick does not come early: {tick}"),
+        (None, _) => support::skip("configured_hz", "no file gives CONFIG_HZ"),
+        (Some(_), None) => support::skip("the tick as it comes", "others kept the CPU for a fifth of a second"),
     }
     assert_eq!(tick["device"].is_null(), !Path::new("/sys/devices/system/clockevents/clockevent0").exists(), "{tick}");
     let recording = Recording::open(directory.path().join("a.punctual")).unwrap();

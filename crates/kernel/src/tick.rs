@@ -149,7 +149,8 @@ mod tests {
             return punctual_testing::skip("machine_the_tick_comes_as_it_was_built", "no file gives CONFIG_HZ");
         };
         assert!((10..=10_000).contains(&hz), "{hz} in {}", path.display());
-        let observed = observed_tick_ns().expect("a busy CPU sees its tick");
+        // Others may keep the thread from its CPU for most of a fifth of a second: not each time.
+        let observed = (0..10).find_map(|_| observed_tick_ns()).expect("a busy CPU sees its tick");
         // A tick may be held up; it does not come early, except for the rounding of the clock.
         assert!(observed * u64::from(hz) > 900_000_000, "{observed} ns at {hz} Hz");
     }
