@@ -26,10 +26,13 @@ fn what_no_plan_or_machine_gives_is_one_line() {
     }
 }
 
-/// What docs/rialto.md promises for PREEMPT_RT: a window may lack what the edges take.
+/// A window may lack what edges and interrupts take, and by how much the edge that begins its slot came late: what comes
+/// before an edge depends on the program's bytes, once 98 us (docs/rialto.md).
 const MIN_NS: u64 = 1_900_000;
 /// And it has no more, except where the edge that ends its slot came late.
 const BUDGET_NS: u64 = 2_000_000;
+/// An edge that comes later than this is lost.
+const MAX_LATE_NS: u64 = 500_000;
 
 /// Boots a guest of a kernel in which a process spins; returns what commands left there: the answers by their names.
 fn guest(directory: &std::path::Path, before: &str, last: &[&str], names: &[&str]) -> Vec<Value> {
@@ -77,8 +80,10 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
     let (answer, nobody) = (&answers[0], &answers[1]);
     assert!(nobody["seen_ns"] == 0 && nobody["exit_code"] == 0, "{nobody}");
     assert!(number(answer, "seen_ns") > 900_000_000, "{answer}");
-    let max_ns = BUDGET_NS + number(answer, "edge_latest_ns");
-    assert!(number(answer, "least_ns") >= MIN_NS && number(answer, "most_ns") <= max_ns, "{answer}");
+    let latest_ns = number(answer, "edge_latest_ns");
+    assert!(latest_ns < MAX_LATE_NS, "{answer}");
+    let (min_ns, max_ns) = (MIN_NS.saturating_sub(latest_ns), BUDGET_NS + latest_ns);
+    assert!(number(answer, "least_ns") >= min_ns && number(answer, "most_ns") <= max_ns, "{answer}");
     assert!(answer["taken_away"].is_null() && answer["joined"] == false && answer["moved"] == 0, "{answer}");
     eprintln!("{} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
 }
