@@ -100,13 +100,16 @@ fn without_type_information_no_word_of_the_library_is_heard_unless_asked_for() {
 fn in_a_pid_namespace_idle_knows_its_own_loops() {
     requires!("idle in a PID namespace", "idle causes");
     let directory = tempfile::tempdir().unwrap();
-    let command = "$0 idle -q -D 1s --threshold 5us --json -o idle";
-    let output = apart(&["-pf", "--mount-proc"], directory.path(), command);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = json(&output);
-    assert_eq!(answer["followed"], true, "{}", answer["fallbacks"]);
-    let causes = answer["causes"].as_array().expect("causes");
-    assert!(!causes.is_empty(), "{answer:#}");
+    // On a busy machine, loops of the lowest priority may not run within a second.
+    let causes = ["1s", "5s", "25s"].into_iter().find_map(|length| {
+        let command = format!("$0 idle -q -D {length} --threshold 5us --json -o idle-{length}");
+        let output = apart(&["-pf", "--mount-proc"], directory.path(), &command);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let answer = json(&output);
+        assert_eq!(answer["followed"], true, "{}", answer["fallbacks"]);
+        answer["causes"].as_array().cloned().filter(|causes| !causes.is_empty())
+    });
+    let causes = causes.expect("something else runs within 25 s");
     let own = causes.iter().filter(|cause| cause["name"].as_str().is_some_and(|name| name.starts_with("idle-")));
     assert_eq!(own.count(), 0, "{causes:#?}");
 }
