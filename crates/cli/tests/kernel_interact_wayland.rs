@@ -157,12 +157,12 @@ fn without_privilege_and_without_windows_it_says_so() {
     let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
     let clicks = "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"45% 45%\"\n";
     write("x.toml", clicks);
-    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"a\"\n");
+    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"4s\"\n[[step]]\ntype = \"a\"\n");
     // No window appears, and the program says why.
     let words = ["interact", "-q", "--no-bpf", "--via", "wayland", "--script", "soon.toml", "-o", "n.punctual", "--"];
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
     let said = stdout(&hung);
-    assert!(code(&hung) == 1 && said.contains("sh showed no window within 1 s; it said: no toolkit here"), "{said}");
+    assert!(code(&hung) == 1 && said.contains("sh showed no window within 4 s; it said: no toolkit here"), "{said}");
     // The compositor is not installed.
     let mut without = support::punctual();
     let path = directory.path().join("none");

@@ -283,11 +283,11 @@ fn without_privilege_and_without_windows_it_says_so() {
     let said = stderr(&refused);
     assert!(code(&refused) == 129 && said.contains("x.toml:6:1: a terminal has no mouse"), "{said}");
     // No window appears, and the program says why.
-    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"1s\"\n[[step]]\ntype = \"a\"\n");
+    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"4s\"\n[[step]]\ntype = \"a\"\n");
     let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "n.punctual", "--"];
     let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
     let said = stdout(&hung);
-    assert!(code(&hung) == 1 && said.contains("sh showed no window within 1 s; it said: no toolkit here"), "{said}");
+    assert!(code(&hung) == 1 && said.contains("sh showed no window within 4 s; it said: no toolkit here"), "{said}");
     // The display server is not installed.
     let mut without = support::punctual();
     let path = directory.path().join("none");
