@@ -7,7 +7,7 @@ use crate::spread::{Condition, SETTLED_PIECES};
 use crate::underrun::{HOLDS_CONFIDENCE, Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{CycleCount, NO_LOAD, agreeing, counted, format_ns, grouped};
+use punctual_recording::{CycleCount, NO_LOAD, counted, format_ns, grouped};
 
 mod verdict;
 

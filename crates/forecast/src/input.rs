@@ -4,7 +4,7 @@ use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
     BLOCK_NS, CycleCount, Distribution, Document, EndReason, Stage, THREADS_RESTED, TailValue, Task, WAS_STOPPED,
-    counted, format_ns, tail_length,
+    counted, tail_length,
 };
 use std::collections::{BTreeMap, HashMap};
 

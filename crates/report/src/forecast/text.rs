@@ -77,7 +77,7 @@ fn worst_text(out: &mut String, group: &Group) {
         let stage = worst.stage.name();
         if let Some(row) = group.cycles.and_then(|cycles| cycles.longest_row_in_words()) {
             let _ = writeln!(out, "  The longest stretch without waiting is {longest} ({stage}), {row}; {longer}.");
-            continue;
+            return;
         }
         // Of all CPUs together: the devices' rows have those of the worst CPU.
         let of = match group.stalls {
