@@ -51,7 +51,7 @@ pub(crate) type Request = (u64, u64);
 const MAX_WAITS: u32 = 250;
 /// No more threads than this are kept in mind; then all are forgotten.
 const MAX_THREADS: usize = 8_192;
-/// So often is looked at one thread while it waits.
+/// In so many of one thread's waits is looked at it.
 const MAX_LOOKS: u8 = 16;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
@@ -62,12 +62,16 @@ struct Thread {
     source: Option<Source>,
     /// Where it waits, or last did.
     at: Option<(u32, Option<Call>)>,
+    /// Since when.
+    since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
     /// When it was seen to wait for what comes by a connection that it accepted.
     accepted_ns: Option<u64>,
-    /// How often was looked for that.
+    /// How often was looked for that, ...
     looks: u8,
+    /// ... and whether it was while it waits where it does.
+    is_looked_at: bool,
 }
 
 struct Open {
@@ -134,19 +138,24 @@ impl Requests {
     pub(crate) fn to_look_at(&mut self) -> Option<u32> {
         let is_open = |thread: &Thread| {
             let reads = thread.at.is_some_and(|(place, call)| place != 0 && call == Some(Call::Read));
-            reads && thread.looks < MAX_LOOKS && thread.source.is_none_or(|source| source.quality < ACCEPTED)
+            reads
+                && !thread.is_looked_at
+                && thread.looks < MAX_LOOKS
+                && thread.source.is_none_or(|source| source.quality < ACCEPTED)
         };
         let open = self.threads.iter_mut().filter(|(_, thread)| is_open(thread));
         let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
         thread.looks += 1;
+        thread.is_looked_at = true;
         Some(tid)
     }
 
-    /// At this time a thread waited for what comes by a connection that it accepted: at the place where it is known to
-    /// wait, unless that wait turns out to have been over by then.
-    pub(crate) fn waits_at_accepted(&mut self, tid: u32, at_ns: u64) {
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.accepted_ns = Some(at_ns);
+    /// From one time to another a thread waited for what comes by a connection that it accepted: at the place where it is known
+    /// to wait, unless that wait began later, or turns out to have been over by then.
+    pub(crate) fn waits_at_accepted(&mut self, tid: u32, begun_ns: u64, over_ns: u64) {
+        let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
+        if let Some(thread) = thread {
+            thread.accepted_ns = Some(over_ns);
         }
     }
 
@@ -220,6 +229,7 @@ impl Thread {
             }
             Pause::Waits { place, call } => {
                 self.at = Some((place, call));
+                (self.since_ns, self.is_looked_at) = (stretch.until_ns, false);
                 // All that can be said about an unknown place is that it waits there.
                 call == Some(Call::Sleep) || place == 0 || self.source.is_some_and(|source| source.place == place)
             }

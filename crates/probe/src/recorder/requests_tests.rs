@@ -166,7 +166,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     };
     let mut play = found();
     let seen_ns = play.now + 1;
-    play.requests.waits_at_accepted(TID, seen_ns);
+    play.requests.waits_at_accepted(TID, seen_ns, seen_ns);
     let start = play.now + 10;
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.over();
@@ -174,12 +174,21 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     assert_eq!(play.over(), [(start, play.now)]);
     assert_eq!(play.requests.to_look_at(), None, "it is known");
     // That it was seen after the wait was over says nothing about the place: its request still begins with the answer.
+    // So does a look that began before the wait did.
+    for (before, after) in [(1, 10), (-1, 1)] {
+        let mut play = found();
+        let at = |after: i64| play.now.checked_add_signed(after).unwrap();
+        let (begun_ns, over_ns) = (at(before), at(after));
+        play.requests.waits_at_accepted(TID, begun_ns, over_ns);
+        let (start, over) = serves(&mut play);
+        assert_eq!(over, [(start, start + 20)], "{before} to {after}");
+    }
+    // One look at a wait says all, and nobody is looked at for ever.
     let mut play = found();
-    let seen_ns = play.now + 10;
-    play.requests.waits_at_accepted(TID, seen_ns);
-    let (start, over) = serves(&mut play);
-    assert_eq!(over, [(start, start + 20)]);
-    // Nobody is looked at for ever.
-    let looks = std::iter::from_fn(|| play.requests.to_look_at()).count();
-    assert_eq!(looks, usize::from(MAX_LOOKS) - 1);
+    assert_eq!(play.requests.to_look_at(), None);
+    let looks = (0..100).filter(|_| {
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        play.requests.to_look_at().is_some()
+    });
+    assert_eq!(looks.count(), usize::from(MAX_LOOKS) - 1);
 }
