@@ -1,10 +1,10 @@
-//! Whether a thread waits for what comes by a connection that it accepted: that is where a server gets its requests. Waits for
-//! other threads alone do not tell who asks whom.
+//! Whether a thread waits for a connection or for what comes by one that it accepted: that is where a server gets its requests.
+//! Waits for other threads alone do not tell who asks whom.
 //!
 //! A thread of its own looks: the tables may be long, and a program in the midst of `exec` can keep whoever reads its
 //! `/proc/TID/syscall` waiting for as long as it likes.
 
-use super::requests::Requests;
+use super::requests::{Awaited, Requests};
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_recording::Stage;
@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// The calls by which a thread waits for one connection.
 const READS: [libc::c_long; 4] = [libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom, libc::SYS_recvmsg];
+/// The calls by which it waits for a connection that somebody else makes.
+const ACCEPTS: [libc::c_long; 2] = [libc::SYS_accept, libc::SYS_accept4];
 /// So often is looked at all threads together, ...
 const MAX_LOOKS: usize = 512;
 /// ... while that has taken no more CPU time than this, ns: each look reads tables of all connections.
@@ -37,13 +39,13 @@ pub(super) struct Looks {
     is_asked: bool,
 }
 
-/// A thread that waited for what comes by a connection that it accepted, if it waited from the beginning of the look to its
-/// end: two times, ns of `CLOCK_MONOTONIC`.
+/// What a thread waited for, if it waited from the beginning of the look to its end: two times, ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     tid: u32,
     begun_ns: u64,
     over_ns: u64,
+    awaited: Awaited,
 }
 
 impl Looks {
@@ -71,7 +73,7 @@ impl Looks {
                 self.is_asked = false;
                 // Whether it waited there all the time shows when the wait is over.
                 if let Some(seen) = seen {
-                    requests.waits_at_accepted(seen.tid, seen.begun_ns, seen.over_ns);
+                    requests.saw(seen.tid, (seen.begun_ns, seen.over_ns), seen.awaited);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -90,8 +92,7 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
         let _ = set_scheduling(Scheduling::Other);
         for tid in asked.iter().take(MAX_LOOKS) {
             let begun_ns = clock::monotonic_ns();
-            let is_accepted = waits_at_accepted(tid).unwrap_or(false);
-            let seen = is_accepted.then(|| Seen { tid, begun_ns, over_ns: clock::monotonic_ns() });
+            let seen = awaited(tid).map(|awaited| Seen { tid, begun_ns, over_ns: clock::monotonic_ns(), awaited });
             if tell.send(seen).is_err() || clock::thread_cpu_ns() > MAX_CPU_NS {
                 return;
             }
@@ -101,17 +102,22 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
 }
 
 /// `None` if that is not known: it does not wait so, or ended, or may not be looked at.
-fn waits_at_accepted(tid: u32) -> Option<bool> {
+fn awaited(tid: u32) -> Option<Awaited> {
     let directory = format!("/proc/{tid}");
-    let call = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
-    let descriptor = descriptor(&call)?;
+    let (number, descriptor) = called(&std::fs::read_to_string(format!("{directory}/syscall")).ok()?)?;
+    if ACCEPTS.contains(&number) {
+        return Some(Awaited::Request);
+    }
+    if !READS.contains(&number) {
+        return None;
+    }
     let link = std::fs::read_link(format!("{directory}/fd/{descriptor}")).ok()?;
     let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-    let has = |name: &str, is_accepted: fn(&str, &str) -> bool| {
-        let file = File::open(format!("{directory}/net/{name}")).ok();
-        file.and_then(whole).is_some_and(|table| is_accepted(&table, inode))
+    let told = |name: &str, by: fn(&str, &str) -> Option<Awaited>| {
+        let file = File::open(format!("{directory}/net/{name}")).ok()?;
+        by(&whole(file)?, inode)
     };
-    Some(has("unix", is_accepted_unix) || ["tcp", "tcp6"].iter().any(|name| has(name, is_accepted_tcp)))
+    told("unix", awaited_unix).or_else(|| told("tcp", awaited_tcp)).or_else(|| told("tcp6", awaited_tcp))
 }
 
 /// A table, unless it is too long. Names of sockets are any bytes.
@@ -121,32 +127,35 @@ fn whole(table: impl Read) -> Option<String> {
     (bytes.len() <= MAX_TABLE).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The descriptor for which a thread waits, as `/proc/TID/syscall` has it: the call's number, its arguments, ...
-fn descriptor(call: &str) -> Option<u64> {
+/// The number of the call in which a thread is, and its first argument, as `/proc/TID/syscall` has them.
+fn called(call: &str) -> Option<(libc::c_long, u64)> {
     let mut words = call.split_ascii_whitespace();
-    let number: libc::c_long = words.next()?.parse().ok()?;
+    let number = words.next()?.parse().ok()?;
     let first = words.next()?.strip_prefix("0x")?;
-    READS.contains(&number).then(|| u64::from_str_radix(first, 16).ok())?
+    Some((number, u64::from_str_radix(first, 16).ok()?))
 }
 
-/// Whether a local socket has the path of one that listens: the side that connects has none.
-fn is_accepted_unix(table: &str, inode: &str) -> bool {
+/// A local socket with the path of one that listens was accepted. One without a path asked for the connection, or is one of a
+/// pair, of which nothing says who asks.
+fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
     // Num RefCount Protocol Flags Type St Inode Path
     let rows = || table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
     // The kernel writes line breaks of paths as they are: whoever chooses a path can make up rows.
     let mut found = rows().filter(|row| row.len() > 6 && row[6] == inode);
-    let (Some(own), None) = (found.next(), found.next()) else { return false };
+    let (Some(own), None) = (found.next(), found.next()) else { return None };
     let is_connected = own.len() > 7 && own[5] == UNIX_CONNECTED;
-    is_connected && rows().any(|row| row.len() > 7 && row[3] == UNIX_LISTENS && row[7..] == own[7..])
+    let listens = |row: Vec<&str>| row.len() > 7 && row[3] == UNIX_LISTENS && row[7..] == own[7..];
+    (is_connected && rows().any(listens)).then_some(Awaited::Request)
 }
 
-/// Whether a socket has the port of one that listens: the side that connects has a port of its own.
-fn is_accepted_tcp(table: &str, inode: &str) -> bool {
+/// A socket with the port of one that listens was accepted: the side that connects has a port of its own.
+fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
     // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
     let rows = || table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
     let port = |row: &[&str]| row[1].rsplit(':').next().map(str::to_owned);
-    let own = rows().find(|row| row.len() > 9 && row[9] == inode && row[3] == TCP_CONNECTED);
-    own.is_some_and(|own| rows().any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(&row) == port(&own)))
+    let own = rows().find(|row| row.len() > 9 && row[9] == inode && row[3] == TCP_CONNECTED)?;
+    let is_accepted = rows().any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(&row) == port(&own));
+    Some(if is_accepted { Awaited::Request } else { Awaited::Answer })
 }
 
 #[cfg(test)]
@@ -154,14 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_descriptor_is_that_of_a_read_and_of_nothing_else() {
-        let line = |number: libc::c_long| format!("{number} 0x1f 0x7ffc00 0x40 0x0 0x0 0x0 0x7ffc10 0x7f00\n");
-        for number in READS {
-            assert_eq!(descriptor(&line(number)), Some(31));
-        }
-        assert_eq!(descriptor(&line(libc::SYS_write)), None);
-        for other in ["running\n", "-1 0x7ffc10 0x7f00\n", "", "0"] {
-            assert_eq!(descriptor(other), None, "{other:?}");
+    fn a_call_is_its_number_and_its_first_argument() {
+        assert_eq!(called("45 0x1f 0x7ffc00 0x40 0x0 0x0 0x0 0x7ffc10 0x7f00\n"), Some((45, 31)));
+        for other in ["running\n", "-1 7ffc10 0x7f00\n", "", "0"] {
+            assert_eq!(called(other), None, "{other:?}");
         }
     }
 
@@ -172,11 +177,11 @@ mod tests {
             0000000000000000: 00000003 00000000 00000000 0001 03 101 /run/api.sock\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 102\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 103 /run/of-a-client\n";
-        let accepted = ["100", "101", "102", "103", "104"].map(|inode| is_accepted_unix(unix, inode));
-        assert_eq!(accepted, [false, true, false, false, false]);
+        let found = ["100", "101", "102", "103", "104"].map(|inode| awaited_unix(unix, inode));
+        assert_eq!(found, [None, Some(Awaited::Request), None, None, None]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
-        assert!(!is_accepted_unix(&made_up, "102"), "a row that a path makes up");
-        assert!(is_accepted_unix(&made_up, "101"));
+        assert_eq!(awaited_unix(&made_up, "102"), None, "a row that a path makes up");
+        assert_eq!(awaited_unix(&made_up, "101"), Some(Awaited::Request));
         let row = |local: &str, remote: &str, state: &str, inode: u32| {
             format!(
                 "   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000  1000        0 {inode} 1 0\n"
@@ -185,7 +190,8 @@ mod tests {
         let tcp = row("0100007F:1F90", "00000000:0000", "0A", 200)
             + &row("0100007F:1F90", "0100007F:A000", "01", 201)
             + &row("0100007F:A000", "0100007F:1F90", "01", 202);
-        assert_eq!(["200", "201", "202"].map(|inode| is_accepted_tcp(&tcp, inode)), [false, true, false]);
+        let found = ["200", "201", "202"].map(|inode| awaited_tcp(&tcp, inode));
+        assert_eq!(found, [None, Some(Awaited::Request), Some(Awaited::Answer)]);
     }
 
     #[test]

@@ -169,6 +169,7 @@ impl Investigator {
             expected_ns,
             end_ns,
             stage: late.stage,
+            is_asked_for: late.is_asked_for,
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,

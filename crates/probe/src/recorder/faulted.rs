@@ -99,6 +99,7 @@ mod tests {
             expected_ns: 1_000,
             end_ns: 1_000_000,
             stage: Stage::Response,
+            is_asked_for: false,
         };
         let tid = late.tid;
         let here = std::ptr::from_ref(&MAPS).addr() as u64;

@@ -19,4 +19,6 @@ pub struct LateWakeup {
     pub end_ns: u64,
     /// What was too long, see [`Episode::stage`](punctual_recording::Episode::stage).
     pub stage: Stage,
+    /// See [`Episode::is_asked_for`](punctual_recording::Episode::is_asked_for).
+    pub is_asked_for: bool,
 }

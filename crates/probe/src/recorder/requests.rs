@@ -44,15 +44,32 @@ pub(crate) struct Stretch {
     pub(crate) then: Pause,
 }
 
-/// A request that is over: from when to when, ns.
-pub(crate) type Request = (u64, u64);
+/// What a thread was seen to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// A connection that somebody else makes, or what comes by one that it accepted.
+    Request,
+    /// What comes by a connection that it asked for.
+    Answer,
+}
+
+/// A request that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// From when, ns.
+    pub(crate) expected_ns: u64,
+    /// To when, ns.
+    pub(crate) end_ns: u64,
+    /// See [`Episode::is_asked_for`](punctual_recording::Episode::is_asked_for).
+    pub(crate) is_asked_for: bool,
+}
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = 250;
 /// No more threads than this are kept in mind; then all are forgotten.
 const MAX_THREADS: usize = 8_192;
 /// In so many of one thread's waits is looked at it.
-const MAX_LOOKS: u8 = 16;
+const MAX_LOOKS: u8 = 64;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 
@@ -66,8 +83,12 @@ struct Thread {
     since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
-    /// When it was seen to wait for what comes by a connection that it accepted.
-    accepted_ns: Option<u64>,
+    /// What it was last seen to wait for, and when.
+    seen: Option<(u64, Awaited)>,
+    /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
+    accepted: BTreeSet<u32>,
+    /// Where it waits for answers.
+    asked: BTreeSet<u32>,
     /// How often was looked for that, ...
     looks: u8,
     /// ... and whether it was while it waits where it does.
@@ -76,9 +97,17 @@ struct Thread {
 
 struct Open {
     expected_ns: u64,
+    /// Whether it began where the thread waits for requests, and all its waits so far were for answers.
+    is_asked_for: bool,
     waits: u32,
     /// Since when it waits, if nothing says that this ends the request.
     waits_since: Option<u64>,
+}
+
+impl Open {
+    fn over(self, end_ns: u64) -> Request {
+        Request { expected_ns: self.expected_ns, end_ns, is_asked_for: self.is_asked_for }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -88,7 +117,7 @@ struct Source {
 }
 
 const BY_A_TIMER: u8 = 5;
-/// That of a place where a connection that it accepted is read, whoever is at the other end.
+/// That of a place where it waits for a connection or reads one that it accepted, whoever is at the other end.
 const ACCEPTED: u8 = 4;
 
 /// How likely a thread gets its work there: most likely where it sleeps for nothing but a timer; next from a timer in
@@ -129,33 +158,26 @@ impl Requests {
     /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
-            (thread.open, thread.at, thread.accepted_ns) = (None, None, None);
+            (thread.open, thread.at, thread.seen) = (None, None, None);
         }
     }
 
-    /// A thread that reads one thing and of which it is not known yet where it gets its requests, for a look at what it
-    /// reads. No thread is looked at for ever.
+    /// A thread that waits for one thing and of which it is not known yet whether it gets its requests there, for a look at
+    /// what it waits for. No thread is looked at for ever.
     pub(crate) fn to_look_at(&mut self) -> Option<u32> {
-        let is_open = |thread: &Thread| {
-            let reads = thread.at.is_some_and(|(place, call)| place != 0 && call == Some(Call::Read));
-            reads
-                && !thread.is_looked_at
-                && thread.looks < MAX_LOOKS
-                && thread.source.is_none_or(|source| source.quality < ACCEPTED)
-        };
-        let open = self.threads.iter_mut().filter(|(_, thread)| is_open(thread));
+        let open = self.threads.iter_mut().filter(|(_, thread)| thread.is_open());
         let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
         thread.looks += 1;
         thread.is_looked_at = true;
         Some(tid)
     }
 
-    /// From one time to another a thread waited for what comes by a connection that it accepted: at the place where it is known
-    /// to wait, unless that wait began later, or turns out to have been over by then.
-    pub(crate) fn waits_at_accepted(&mut self, tid: u32, begun_ns: u64, over_ns: u64) {
+    /// From one time to another a thread waited for this: at the place where it is known to wait, unless that wait began later,
+    /// or turns out to have been over by then.
+    pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: Awaited) {
         let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
         if let Some(thread) = thread {
-            thread.accepted_ns = Some(over_ns);
+            thread.seen = Some((over_ns, awaited));
         }
     }
 
@@ -166,20 +188,58 @@ impl Requests {
 }
 
 impl Thread {
+    /// Whether a look at what it waits for may tell more about its requests.
+    fn is_open(&self) -> bool {
+        let is_for_one = |call| matches!(call, Some(Call::Read | Call::Connect));
+        let is_new = |place: u32| place != 0 && !self.accepted.contains(&place) && !self.asked.contains(&place);
+        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source);
+        !self.is_looked_at
+            && self.looks < MAX_LOOKS
+            && self.at.is_some_and(|(place, call)| is_new(place) && is_for_one(call))
+            && self.source.is_none_or(is_to_be_told)
+    }
+
+    /// Whether a source is one of the places where it waits for requests, and nothing better.
+    fn accepts_at(&self, source: Source) -> bool {
+        source.quality == ACCEPTED && self.accepted.contains(&source.place)
+    }
+
+    /// Whether a request is over when it waits at a place. Of connections that were accepted none is better than another: a
+    /// worker serves one after the other.
+    fn is_source(&self, place: u32) -> bool {
+        let is_another = |source| self.accepts_at(source) && self.accepted.contains(&place);
+        self.source.is_some_and(|source| source.place == place || is_another(source))
+    }
+
+    /// What a look at a wait says about its place, now that the wait is over.
+    fn learn(&mut self, place: u32, stretch: &Stretch) {
+        let seen = self.seen.take().filter(|(over_ns, _)| *over_ns < stretch.expected_ns);
+        match seen {
+            Some((_, Awaited::Request)) => {
+                self.accepted.insert(place);
+                self.answered.remove(&place);
+            }
+            Some((_, Awaited::Answer)) => {
+                self.asked.insert(place);
+            }
+            None => {}
+        }
+    }
+
     /// The wait before a stretch is over: the request that ended when that wait began, if one did.
     fn end_of_wait(&mut self, stretch: &Stretch, given_up: &mut u64) -> Option<Request> {
         let (place, call) = self.at?;
         let ended_by = stretch.ended_by;
-        let is_accepted = self.accepted_ns.take().is_some_and(|at_ns| at_ns < stretch.expected_ns);
+        self.learn(place, stretch);
         // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
         let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
-        let quality = match (in_vain, is_accepted) {
+        let quality = match (in_vain, self.accepted.contains(&place)) {
             (true, _) => 0,
             (false, true) => quality(ended_by, call).max(ACCEPTED),
             (false, false) => quality(ended_by, call),
         };
         let found = Source { place, quality };
-        let is_source = self.source.is_none_or(|source| source.place == place || found.quality > source.quality);
+        let is_source = self.is_source(place) || self.source.is_none_or(|source| found.quality > source.quality);
         // Nobody was ever seen to answer there: it is a sleep.
         let is_sleep = found.quality >= BY_A_TIMER;
         let waits_since = self.open.as_mut().and_then(|open| open.waits_since.take());
@@ -190,7 +250,10 @@ impl Thread {
         }
         let until_ns = waits_since?;
         if is_source || is_sleep {
-            return self.open.take().map(|open| (open.expected_ns, until_ns));
+            return self.open.take().map(|open| open.over(until_ns));
+        }
+        if let Some(open) = &mut self.open {
+            open.is_asked_for &= self.asked.contains(&place);
         }
         if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
             *given_up += 1;
@@ -216,7 +279,8 @@ impl Thread {
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
-        self.open = Some(Open { expected_ns: stretch.expected_ns, waits: 0, waits_since: None });
+        let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
+        self.open = Some(Open { expected_ns: stretch.expected_ns, is_asked_for, waits: 0, waits_since: None });
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.
@@ -231,12 +295,12 @@ impl Thread {
                 self.at = Some((place, call));
                 (self.since_ns, self.is_looked_at) = (stretch.until_ns, false);
                 // All that can be said about an unknown place is that it waits there.
-                call == Some(Call::Sleep) || place == 0 || self.source.is_some_and(|source| source.place == place)
+                call == Some(Call::Sleep) || place == 0 || self.is_source(place)
             }
             Pause::Ends => true,
         };
         if is_over {
-            return self.open.take().map(|open| (open.expected_ns, stretch.until_ns));
+            return self.open.take().map(|open| open.over(stretch.until_ns));
         }
         if let Some(open) = &mut self.open {
             open.waits += 1;

@@ -10,7 +10,9 @@ const TID: u32 = 7;
 struct Play {
     requests: Requests,
     now: u64,
-    over: Vec<Request>,
+    over: Vec<(u64, u64)>,
+    /// Whether they are known to begin as somebody asks.
+    asked_for: Vec<bool>,
 }
 
 impl Play {
@@ -18,12 +20,15 @@ impl Play {
         let expected_ns = self.now + 10;
         self.now = expected_ns + 5;
         let stretch = Stretch { expected_ns, ended_by, until_ns: self.now, then };
-        self.over.extend(self.requests.next(TID, &stretch));
+        for request in self.requests.next(TID, &stretch) {
+            self.over.push((request.expected_ns, request.end_ns));
+            self.asked_for.push(request.is_asked_for);
+        }
         self
     }
 
     /// Those that have finished since the last look.
-    fn over(&mut self) -> Vec<Request> {
+    fn over(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.over)
     }
 }
@@ -166,7 +171,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     };
     let mut play = found();
     let seen_ns = play.now + 1;
-    play.requests.waits_at_accepted(TID, seen_ns, seen_ns);
+    play.requests.saw(TID, (seen_ns, seen_ns), Awaited::Request);
     let start = play.now + 10;
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.over();
@@ -178,8 +183,8 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     for (before, after) in [(1, 10), (-1, 1)] {
         let mut play = found();
         let at = |after: i64| play.now.checked_add_signed(after).unwrap();
-        let (begun_ns, over_ns) = (at(before), at(after));
-        play.requests.waits_at_accepted(TID, begun_ns, over_ns);
+        let look = (at(before), at(after));
+        play.requests.saw(TID, look, Awaited::Request);
         let (start, over) = serves(&mut play);
         assert_eq!(over, [(start, start + 20)], "{before} to {after}");
     }
@@ -191,4 +196,48 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
         play.requests.to_look_at().is_some()
     });
     assert_eq!(looks.count(), usize::from(MAX_LOOKS) - 1);
+}
+
+/// Looks at the wait in which the thread is.
+fn look(play: &mut Play, awaited: Awaited) {
+    assert_eq!(play.requests.to_look_at(), Some(TID));
+    let at_ns = play.now + 1;
+    play.requests.saw(TID, (at_ns, at_ns), awaited);
+}
+
+/// A connection is a place of its own. A worker that serves one after the other is idle at each of them, and where it accepts.
+#[test]
+fn a_worker_is_done_wherever_it_waits_for_requests() {
+    const NEXT: u32 = 19;
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    look(&mut play, Awaited::Request);
+    play.stretch(EndedBy::Thread, waits(OTHER, Call::Connect));
+    look(&mut play, Awaited::Request);
+    play.stretch(EndedBy::Thread, waits(NEXT, Call::Read));
+    look(&mut play, Awaited::Request);
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    play.over();
+    for place in [NEXT, OTHER, IDLE] {
+        play.stretch(EndedBy::Thread, waits(place, Call::Read));
+        assert_eq!(play.over().len(), 1, "{place}");
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        assert_eq!(play.over(), [(start, start + 20)], "{place}");
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    }
+}
+
+/// What else it may have waited for could be the next request.
+#[test]
+fn a_request_is_known_to_be_one_if_all_its_waits_are_for_answers() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    look(&mut play, Awaited::Request);
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    look(&mut play, Awaited::Answer);
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    assert_eq!(play.asked_for, [true, true, false]);
 }

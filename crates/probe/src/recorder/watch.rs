@@ -173,7 +173,7 @@ impl Watch {
 
     /// Looks at a wakeup of a thread with this name, and this priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
-        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority);
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority, false);
     }
 
     /// Looks at a wakeup of a followed thread that something ended. If it now sleeps within its work, it is not done
@@ -182,7 +182,7 @@ impl Watch {
         match self.settings.stage {
             Stage::Response => {}
             Stage::Request => return self.requested(wakeup, ended_by, then, name, priority),
-            _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority),
+            _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority, false),
         }
         let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
         let Some(work_ns) = wakeup.work_ns else { return };
@@ -191,15 +191,16 @@ impl Watch {
             return;
         }
         let end_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
-        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority, false);
     }
 
     fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
         let Some(work_ns) = wakeup.work_ns else { return self.requests.lost_sight_of(wakeup.tid) };
         let until_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
         let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
-        for (expected_ns, end_ns) in self.requests.next(wakeup.tid, &stretch) {
-            self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority);
+        for request in self.requests.next(wakeup.tid, &stretch) {
+            let value_ns = request.end_ns.saturating_sub(request.expected_ns);
+            self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.is_asked_for);
         }
     }
 
@@ -209,7 +210,15 @@ impl Watch {
         self.requests.lost_sight_of(tid);
     }
 
-    fn look_at(&mut self, wakeup: &Wakeup, expected_ns: u64, value_ns: u64, name: Named<'_>, priority: i16) {
+    fn look_at(
+        &mut self,
+        wakeup: &Wakeup,
+        expected_ns: u64,
+        value_ns: u64,
+        name: Named<'_>,
+        priority: i16,
+        is_asked_for: bool,
+    ) {
         self.values.record(value_ns);
         if let Some(irq_ns) = wakeup.irq_ns {
             self.deliveries.record(irq_ns);
@@ -230,6 +239,7 @@ impl Watch {
             expected_ns,
             end_ns: expected_ns + value_ns,
             stage: self.settings.stage,
+            is_asked_for,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }

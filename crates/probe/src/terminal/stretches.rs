@@ -199,6 +199,7 @@ impl Stretches {
             expected_ns: asked.begin_ns,
             end_ns: asked.end_ns,
             stage: Stage::Request,
+            is_asked_for: false,
         };
         let evidence = Evidence {
             copied: self.kept.between_or(from, (asked.begin_ns, to), || self.recorder.copy(from, to)),

@@ -193,6 +193,9 @@ pub struct Episode {
     /// else's thread, when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken
     /// for something new, or [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
+    /// Whether a request is known to begin as somebody asks the late thread for something, by a connection that it accepted, and
+    /// to hold no wait for the next one: all its waits are for what comes by connections that the thread asked for.
+    pub is_asked_for: bool,
     /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is incomplete, if it is: then it supports no conclusion.
@@ -240,6 +243,7 @@ impl Episode {
             expected_ns,
             end_ns,
             stage: Stage::Total,
+            is_asked_for: false,
             threshold_ns: 0,
             void: None,
             usual_delivery_ns: 0,

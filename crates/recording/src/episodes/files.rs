@@ -158,6 +158,7 @@ mod tests {
         let victim = Victim { tid: 9, name: "measure-1".into(), priority: 19, cpu: 1 };
         Episode {
             stage: crate::Stage::Response,
+            is_asked_for: true,
             threshold_ns: 3_000,
             usual_delivery_ns: 10,
             fault_path_ns: 3,

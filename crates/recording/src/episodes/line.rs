@@ -22,6 +22,8 @@ struct Line {
     total_ns: u64,
     #[serde(default)]
     stage: Stage,
+    #[serde(default, skip_serializing_if = "is_no")]
+    is_asked_for: bool,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
@@ -111,6 +113,10 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
 fn is_yes(value: &bool) -> bool {
     *value
 }
@@ -124,6 +130,7 @@ impl Serialize for Episode {
             expected_ns: self.expected_ns,
             total_ns: self.total_ns(),
             stage: self.stage,
+            is_asked_for: self.is_asked_for,
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
@@ -193,6 +200,7 @@ impl Line {
             end_ns: self.expected_ns.saturating_add(self.total_ns),
             victim: self.victim,
             stage: self.stage,
+            is_asked_for: self.is_asked_for,
             threshold_ns: self.threshold_ns,
             void: self.void_reason,
             usual_delivery_ns: self.usual_delivery_ns,

@@ -12,9 +12,10 @@ const MAX_STEPS: usize = 32;
 impl Classifier<'_> {
     /// Whether the time of a request begins as a thread wakes the late one that nothing but the late one, as far as is
     /// seen, had set going: then this may be the answer to a question and no request. Where a thread waits only for
-    /// other threads, where its requests begin is assumed, see [`Stage::Request`].
+    /// other threads, where its requests begin is assumed, see [`Stage::Request`], unless a look told.
     pub(crate) fn may_begin_with_an_answer(&self) -> bool {
-        if self.subject.stage != Stage::Request || !self.subject.is_due {
+        let is_asked_for = self.episode.is_asked_for;
+        if self.subject.stage != Stage::Request || !self.subject.is_due || is_asked_for {
             return false;
         }
         let Some(first) = waking(self.episode, &self.subject).map(|index| &self.episode.events[index]) else {
