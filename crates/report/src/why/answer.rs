@@ -67,7 +67,7 @@ impl<'a> WhyAnswer<'a> {
     pub fn new(report: &'a WhyReport<'a>, only: Option<u64>) -> WhyAnswer<'a> {
         let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
         let without_details = chosen.clone().filter(|episode| episode.without_details).count();
-        let late_ns = report.summary.late_ns;
+        let shared_ns = report.late_ns();
         WhyAnswer {
             schema: SCHEMA,
             verdict: report.verdict(),
@@ -82,13 +82,18 @@ impl<'a> WhyAnswer<'a> {
             conditions: report.conditions.iter().map(String::as_str).collect(),
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
-            late_ns,
+            late_ns: report.summary.late_ns,
             unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),
             idle_ns: report.total_of(Kind::Idle),
             only_idle: report.only_idle(),
-            kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, late_ns)).collect(),
-            causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, late_ns, report.recording)).collect(),
+            kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, shared_ns)).collect(),
+            causes: report
+                .summary
+                .causes
+                .iter()
+                .map(|cause| CauseRow::new(cause, shared_ns, report.recording))
+                .collect(),
             wait_ends: ends::rows(report),
             processes: processes::rows(report),
             without_details: without_details as u64,
@@ -127,6 +132,7 @@ impl Answer for WhyAnswer<'_> {
 struct KindRow {
     kind: &'static str,
     total_ns: u64,
+    /// Of `late_ns` without `idle_ns`; 0 for `idle`.
     share: f64,
 }
 
@@ -134,13 +140,17 @@ fn not_seen(who: &Who) -> Option<&'static str> {
     who.not_seen().map(Awaited::name)
 }
 
-fn share(part_ns: u64, late_ns: u64) -> f64 {
+/// What is no part of a late request has no share of it.
+fn share(kind: Kind, part_ns: u64, late_ns: u64) -> f64 {
+    if kind == Kind::Idle {
+        return 0.0;
+    }
     part_ns as f64 / late_ns.max(1) as f64
 }
 
 impl KindRow {
     fn new(kind: Kind, total_ns: u64, late_ns: u64) -> KindRow {
-        KindRow { kind: kind.name(), total_ns, share: share(total_ns, late_ns) }
+        KindRow { kind: kind.name(), total_ns, share: share(kind, total_ns, late_ns) }
     }
 }
 
@@ -166,6 +176,7 @@ struct CauseRow<'a> {
     class: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_class: Option<String>,
+    /// Of `late_ns` without `idle_ns`; 0 for `idle`.
     share: f64,
     episodes: u64,
     /// In how many of these the wait ended when whoever was waited for ended.
@@ -205,7 +216,7 @@ impl<'a> CauseRow<'a> {
             waiting_weight: cause.turn.map(|turn| turn.waiting_weight),
             class: cause.priorities.map(Priorities::class),
             waiting_class: cause.priorities.map(Priorities::waiting_class),
-            share: share(cause.total_ns, late_ns),
+            share: share(cause.kind, cause.total_ns, late_ns),
             episodes: cause.episodes,
             ended: cause.ended,
             max_ns: cause.max_ns,
@@ -429,6 +440,22 @@ mod tests {
     use super::*;
     use punctual_blame::{CallTree, Room};
     use punctual_recording::Episode;
+
+    #[test]
+    fn shares_are_of_the_time_in_which_a_request_was_waiting() {
+        let parts = [(Kind::Idle, "no request was waiting", 60), (Kind::Own, "late", 30), (Kind::Wait, "store", 10)];
+        let episodes = vec![crate::why::tests::of_parts(&parts)];
+        let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+        let answer = serde_json::to_value(WhyAnswer::new(&report, None)).unwrap();
+        for list in ["kinds", "causes"] {
+            let rows = answer[list].as_array().unwrap().iter();
+            let shares: Vec<_> = rows.map(|row| (row["kind"].as_str(), row["share"].as_f64())).collect();
+            let expected =
+                [("idle", 0.0), ("own", 0.75), ("wait", 0.25)].map(|(kind, share)| (Some(kind), Some(share)));
+            assert_eq!(shares, expected, "{list}");
+        }
+        assert_eq!((answer["late_ns"].as_u64(), answer["idle_ns"].as_u64()), (Some(100_000_000), Some(60_000_000)));
+    }
 
     #[test]
     fn an_episode_whose_details_take_too_much_says_that_they_are_left_out() {

@@ -25,9 +25,10 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     let of = |(name, episodes): (&str, Vec<&EpisodeView>)| {
         let summary = summarize(episodes.iter().map(|episode| (episode.id, &episode.split)));
         let (kind, ns) = leading(&summary)?;
-        let is_worth = u128::from(summary.late_ns) * 100 >= u128::from(report.late_ns()) * WORTH_A_CHANGE;
-        let differs = kind != all && !ALWAYS_SHOWN.contains(&kind) && ns >= summary.late_ns / 2;
-        (is_worth && differs).then(|| (summary.late_ns, ns, kind, name.to_owned()))
+        let late_ns = summary.late_ns.saturating_sub(of_kind(&summary, Kind::Idle));
+        let is_worth = u128::from(late_ns) * 100 >= u128::from(report.late_ns()) * WORTH_A_CHANGE;
+        let differs = kind != all && !ALWAYS_SHOWN.contains(&kind) && ns >= late_ns / 2;
+        (is_worth && differs).then(|| (late_ns, ns, kind, name.to_owned()))
     };
     let (late_ns, ns, kind, name) = threads.into_iter().filter_map(of).max_by_key(|found| found.0)?;
     let lateness = if report.of_responses() { "" } else { " of lateness" };
@@ -44,12 +45,14 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
 
 /// The kind with the most time, and how much, ns; what a thread does itself makes nobody late but itself.
 fn leading(summary: &Summary) -> Option<(Kind, u64)> {
-    let of = |kind: Kind| {
-        let causes = summary.causes.iter().filter(|cause| cause.kind == kind);
-        causes.fold(0, |sum: u64, cause| sum.saturating_add(cause.total_ns))
-    };
+    let of = |kind: Kind| of_kind(summary, kind);
     let kinds = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Own | Kind::Idle)).map(|&kind| (kind, of(kind)));
     kinds.filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
+}
+
+fn of_kind(summary: &Summary, kind: Kind) -> u64 {
+    let causes = summary.causes.iter().filter(|cause| cause.kind == kind);
+    causes.fold(0, |sum: u64, cause| sum.saturating_add(cause.total_ns))
 }
 
 #[cfg(test)]
@@ -94,6 +97,11 @@ mod tests {
             said.starts_with("next: `punctual why e.punctual --thread audio-engine` is about that thread"),
             "{said}"
         );
+        assert!(said.ends_with(": 100.0 % of its 265 ms of lateness was locks"), "{said}");
+        // Time without a request is none of its lateness.
+        let mut served = late("audio-engine", Kind::Lock, 265_000_000);
+        served.split.parts.append(&mut late("audio-engine", Kind::Idle, 900_000_000).split.parts);
+        let said = told(vec![ui(), served]).unwrap();
         assert!(said.ends_with(": 100.0 % of its 265 ms of lateness was locks"), "{said}");
         // Not one that is late for the same reason, nor for so short a time that it hides nothing, nor if there is no
         // other.

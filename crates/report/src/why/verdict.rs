@@ -43,7 +43,8 @@ impl WhyReport<'_> {
     /// How long the longest of several requests took: a cause's longest part is easily taken for it.
     fn slowest(&self) -> String {
         let late = self.episodes.iter().filter(|episode| episode.void.is_none() && !episode.is_only_idle());
-        match late.map(|episode| episode.total_ns).max().filter(|_| self.whole() > 1) {
+        match late.map(|episode| episode.total_ns.saturating_sub(episode.idle_ns())).max().filter(|_| self.whole() > 1)
+        {
             Some(ns) if self.stage() == Stage::Request => format!(", the slowest {}", format_ns(ns)),
             _ => String::new(),
         }
@@ -300,6 +301,10 @@ mod tests {
         let told = requests(vec![idle(), of_parts(&[(Kind::Wait, "store", 80), (Kind::Own, "late", 20)])]);
         assert!(told.contains("72.7 % of the 110 ms was waiting for store"), "{told}");
         assert!(told.ends_with(" 1 of them only seems late: no request was waiting (idle)."), "{told}");
+        // What is called the slowest has no more than all of them together.
+        let told =
+            requests([20, 30].map(|ms| of_parts(&[(Kind::Idle, "x", ms), (Kind::Own, "late", 100 - ms)])).into());
+        assert!(told.contains(", the slowest 80.0 ms: 100.0 % of the 150 ms "), "{told}");
         // Not so short without it that it would not have been kept.
         let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
         assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
