@@ -119,6 +119,30 @@ fn a_wait_for_the_next_request_is_set_apart() {
     }
 }
 
+/// A client behind another one that only hands on what it asks for.
+#[test]
+fn whoever_slept_is_named_and_nobody_who_waited_for_it() {
+    let mut story = Story::new(VICTIM_RUNS, 5_000);
+    story.episode.stage = Stage::Request;
+    story.event(700, EventKind::Waking, 0, u64::from(STORE.0), READ.bits() | 120, 1);
+    story.switch(710, STORE, WAITS, 3);
+    story.event(1_000, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, 3);
+    story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+    story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
+    story.switch(1_300, SERVER, WAITS, 2);
+    story.switch(1_400, IDLE, WAITS, 0);
+    timer_wakes(&mut story, 4_000, STORE.0);
+    story.switch(4_010, STORE, 0, 3);
+    story.event(4_050, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 3);
+    story.switch(4_060, SERVER, WAITS, 2);
+    answers(&mut story, 4_100, READ.bits());
+    story.switch(5_000, IDLE, WAITS, 0);
+    let idle = parts(&story.episode);
+    assert_eq!(idle[0].kind, Kind::Idle, "{idle:?}");
+    let code = idle[0].detail.as_ref().map(ToString::to_string);
+    assert_eq!(code.as_deref(), Some("first slept until a timer of its own"));
+}
+
 /// What ran on the CPU of one that slept is not what it was waited for.
 #[test]
 fn stacks_of_bystanders_stand_below_no_wait() {

@@ -6,6 +6,7 @@ use crate::episode::piece::Piece;
 use crate::episode::shared::Shared;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
+use crate::who::Who;
 
 /// What stands instead of a name: nobody is to blame.
 const NO_REQUEST: &str = "no request was waiting";
@@ -20,13 +21,12 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
     for wait in pieces.chunk_by_mut(are_of_one_wait) {
         let in_all_ns: u64 = wait.iter().map(|piece| piece.ns).sum();
         let asleep_ns: u64 = wait.iter().filter(|piece| sleeps(piece)).map(|piece| piece.ns).sum();
-        if asleep_ns <= in_all_ns / 2 {
-            continue;
-        }
+        let longest = wait.iter().filter(|piece| sleeps(piece)).max_by_key(|piece| piece.ns);
+        let Some(whose) = longest.map(sleeper).filter(|_| asleep_ns > in_all_ns / 2).cloned() else { continue };
         for piece in wait {
-            let whose = std::mem::replace(&mut piece.who, NO_REQUEST.into());
+            piece.who = NO_REQUEST.into();
             piece.kind = Kind::Idle;
-            piece.detail = Some(Detail::Slept(whose));
+            piece.detail = Some(Detail::Slept(whose.clone()));
             (piece.inside, piece.path, piece.call, piece.cgroup) = (None, Vec::new(), None, None);
             piece.has_ended = false;
         }
@@ -41,4 +41,10 @@ fn are_of_one_wait(one: &Piece, next: &Piece) -> bool {
 fn sleeps(piece: &Piece) -> bool {
     let Some(((last, _), before)) = piece.path.split_last() else { return false };
     piece.kind == Kind::Wait && *last == Kind::Sleep && before.iter().all(|(kind, _)| *kind == Kind::Wait)
+}
+
+/// Who that was: the last of the chain.
+fn sleeper(piece: &Piece) -> &Who {
+    let awaited = piece.path.iter().rev().find(|(kind, _)| *kind == Kind::Wait);
+    awaited.map_or(&piece.who, |(_, who)| who)
 }
