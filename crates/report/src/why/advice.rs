@@ -95,7 +95,8 @@ fn is_own_work_to_blame(report: &WhyReport<'_>, kinds: &[(Kind, u64)]) -> bool {
     let Some(&(Kind::Own, own_ns)) = kinds.first() else { return false };
     let is_delay = |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::KernelWake | Kind::TimerSlack);
     let is_alone = |episode: &EpisodeView| {
-        u128::from(time_of(episode, is_delay)) * 100 < u128::from(episode.total_ns) * WORTH_A_CHANGE
+        let late_ns = episode.total_ns.saturating_sub(episode.idle_ns());
+        u128::from(time_of(episode, is_delay)) * 100 < u128::from(late_ns) * WORTH_A_CHANGE
     };
     let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
     let alone = whole.filter(|episode| is_alone(episode));
@@ -159,6 +160,9 @@ mod tests {
         assert_eq!(told(vec![alone()]), [Kind::Own]);
         let delayed = of_parts(&[(Kind::Steal, "the host", 60), (Kind::Own, "late", 40)]);
         assert_eq!(told(vec![alone(), alone(), delayed]), [Kind::Steal, Kind::Own]);
+        // A delay is short beside the work, not beside time without a request.
+        let served = of_parts(&[(Kind::Idle, "x", 60), (Kind::Own, "late", 34), (Kind::Steal, "the host", 6)]);
+        assert_eq!(told(vec![served]), [Kind::Steal]);
     }
 
     #[test]
