@@ -98,7 +98,7 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
             }
         }
     };
-    std::thread::Builder::new().name("looks".to_owned()).spawn(body).ok().map(|_| (ask, told))
+    std::thread::Builder::new().name("looks".to_owned()).stack_size(256 * 1024).spawn(body).ok().map(|_| (ask, told))
 }
 
 /// `None` if that is not known: it does not wait so, or ended, or may not be looked at.

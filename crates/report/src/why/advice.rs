@@ -51,7 +51,8 @@ impl Advice {
             return advice;
         }
         let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
-        let Some((first, remedy)) = ends.first().and_then(|first| Some((first, first.remedy()?))) else {
+        let first = ends.first().filter(|first| first.is_worth_telling(all_ns));
+        let Some((first, remedy)) = first.and_then(|first| Some((first, first.remedy()?))) else {
             return advice;
         };
         // If one chain was most of it, its end is told already.
@@ -118,7 +119,7 @@ fn time_of(episode: &EpisodeView, is_it: impl Fn(Kind) -> bool) -> u64 {
 mod tests {
     use super::*;
     use crate::why::tests::of_parts;
-    use punctual_blame::{Awaited, Who};
+    use punctual_blame::{Awaited, Inside, Who};
     use std::path::Path;
 
     #[test]
@@ -163,6 +164,19 @@ mod tests {
         // A delay is short beside the work, not beside time without a request.
         let served = of_parts(&[(Kind::Idle, "x", 60), (Kind::Own, "late", 34), (Kind::Steal, "the host", 6)]);
         assert_eq!(told(vec![served]), [Kind::Steal]);
+    }
+
+    #[test]
+    fn what_few_waits_came_down_to_is_not_what_would_change_most() {
+        let told = |ms: u64| {
+            let mut view = of_parts(&[(Kind::Wait, "store", 100)]);
+            let end = Inside { kind: Kind::Io, who: "vda".into(), ns: ms * 1_000_000, inside: Vec::new() };
+            view.split.parts[0].inside = vec![end];
+            let report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
+            leading(&report).remove(0)
+        };
+        assert_eq!((told(4).kind, told(90).kind), (Kind::Wait, Kind::Io));
+        assert!(!told(4).happened.contains("At the end"), "{}", told(4).happened);
     }
 
     #[test]

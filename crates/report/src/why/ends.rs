@@ -49,6 +49,11 @@ impl<'a> End<'a> {
         (ends, all_ns)
     }
 
+    /// Whether it is worth a word.
+    pub(super) fn is_worth_telling(&self, all_ns: u64) -> bool {
+        u128::from(self.ns) * 100 >= u128::from(all_ns) * WORTH_TELLING
+    }
+
     fn had_a_cpu(&self) -> bool {
         family(self.kind) == Kind::SamePriority
     }
@@ -117,8 +122,8 @@ fn add<'a>(inside: &'a [Inside], awaited: &'a Who, owners: &mut BTreeMap<Owner<'
 
 /// The ends of the waits with a share that is worth a word, in words.
 pub(super) fn told(ends: &[End<'_>], all_ns: u64) -> String {
-    let is_worth = |end: &&End<'_>| u128::from(end.ns) * 100 >= u128::from(all_ns) * WORTH_TELLING;
-    let told: Vec<String> = ends.iter().filter(is_worth).take(MAX_TOLD).map(|end| end.in_words(all_ns)).collect();
+    let worth = ends.iter().filter(|end| end.is_worth_telling(all_ns));
+    let told: Vec<String> = worth.take(MAX_TOLD).map(|end| end.in_words(all_ns)).collect();
     told.join("; ")
 }
 
