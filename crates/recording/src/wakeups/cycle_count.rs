@@ -119,6 +119,16 @@ impl CycleCount {
         }
     }
 
+    /// The fewest and the most overruns that there can have been, as the loop itself would count them. They differ where
+    /// wakeups were not seen, and where it is unknown what the loop does about periods that begin during a long cycle.
+    pub fn own_overruns_between(&self) -> (u64, u64) {
+        let least = match self.after_overrun() {
+            AfterOverrun::CatchesUp => self.least_overruns().max(self.own_overruns()),
+            AfterOverrun::Skips | AfterOverrun::Unknown => self.least_overruns(),
+        };
+        (least, self.overruns.max(self.own_overruns()))
+    }
+
     /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in
     /// between are as many.
     pub fn own_cycles(&self) -> u64 {
@@ -187,6 +197,8 @@ mod tests {
         ] {
             let count = count(made_up, skipped);
             assert_eq!((count.after_overrun(), count.own_overruns()), (after, overruns), "{made_up} {skipped}");
+            let least = if after == AfterOverrun::CatchesUp { overruns } else { 3 };
+            assert_eq!(count.own_overruns_between(), (least, overruns), "{made_up} {skipped}");
             let cycles = if after == AfterOverrun::CatchesUp { 95 } else { 80 };
             assert_eq!(count.own_cycles(), cycles, "{made_up} {skipped}");
         }

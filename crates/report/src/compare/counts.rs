@@ -157,7 +157,7 @@ pub(super) struct CountRow<'a> {
 struct SideCountRow {
     /// How many took longer.
     events: u64,
-    /// How many certainly did, if some wakeups were not seen.
+    /// How many certainly did, if some wakeups were not seen, or nothing shows whether the loop catches up.
     least: u64,
     /// Out of how many cycles; null for requests.
     cycles: Option<u64>,
