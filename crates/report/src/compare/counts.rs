@@ -1,9 +1,9 @@
 //! How often cycles took too long and requests were slow on either side: sentences, a table, rows.
 
-use super::words::{capitalized, factor, outcome};
+use super::words::{factor, outcome};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
-use crate::layout::{grouped, table};
+use crate::layout::{capitalized, grouped, table};
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
 use punctual_recording::{counted, format_ns};
 use serde::Serialize;

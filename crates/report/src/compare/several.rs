@@ -2,10 +2,10 @@
 
 use super::answer::{CompareAnswer, SideRow};
 use super::text::{interval, side_line, times_as_often, value_of};
-use super::words::{capitalized, factor};
+use super::words::factor;
 use crate::NextStep;
 use crate::answer::Answer;
-use crate::layout::{counted, grouped, microseconds, table};
+use crate::layout::{capitalized, counted, grouped, microseconds, table};
 use punctual_comparison::{Comparison, DeviceComparison, MIN_RUNS, Outcome, Shared, Standing};
 use punctual_recording::format_ns;
 use serde::Serialize;

@@ -23,9 +23,3 @@ pub(crate) fn outcome(outcome: Outcome) -> Value {
         Outcome::NoDifference => Value::text(outcome.name()),
     }
 }
-
-/// With a capital letter, as a sentence begins.
-pub(super) fn capitalized(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}

@@ -15,5 +15,5 @@ pub(crate) use table::indented;
 pub use table::table;
 pub(crate) use width::width;
 pub use width::{Layout, fitted, lay_out};
-pub(crate) use words::{fitting, shortened, thousandths};
+pub(crate) use words::{capitalized, fitting, shortened, thousandths};
 pub use words::{microseconds, shell_word};

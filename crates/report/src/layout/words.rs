@@ -33,6 +33,12 @@ pub(crate) fn fitting(name: &str, max_chars: usize) -> String {
     shortened(name, if width().is_some() { max_chars } else { MAX_WHOLE })
 }
 
+/// With a capital letter, as a sentence begins.
+pub(crate) fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A number in thousandths, without needless zeros.
 pub(crate) fn thousandths(value: u64) -> String {
     let text = format!("{}.{:03}", value / 1_000, value % 1_000);

@@ -1,6 +1,6 @@
 //! The ways to get periodic callbacks, as text for people.
 
-use crate::layout::{grouped, table};
+use crate::layout::{capitalized, grouped, table};
 use crate::{after_timers, next_text};
 use punctual_recording::{format_ns, printable_path};
 use punctual_timing::{Effect, Measured, MethodResult, Pattern, Summary, Tick, Timers};
@@ -61,12 +61,7 @@ fn tick(tick: &Tick) -> String {
         (Some(name), None) => format!("timers interrupt by {name}; only root may know how finely"),
         (None, _) => "what interrupts for timers is not known".to_owned(),
     };
-    format!("{}; {seen}; {device}.", first_upper(&built))
-}
-
-fn first_upper(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    format!("{}; {seen}; {device}.", capitalized(&built))
 }
 
 fn maybe<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
