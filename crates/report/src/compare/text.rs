@@ -259,7 +259,7 @@ pub fn text(comparison: &Comparison) -> String {
 /// What kept the machine busy beside a side's wakeups.
 pub(super) fn load_of_side(side: &SideSummary) -> String {
     if side.is_beside_devices && side.load == NO_LOAD {
-        return "none added, beside devices".to_owned();
+        return "no load added, beside devices".to_owned();
     }
     load_beside_others(&side.load, side.others_share)
 }
