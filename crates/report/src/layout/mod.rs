@@ -3,6 +3,7 @@
 mod document;
 mod markdown;
 mod table;
+mod when;
 mod width;
 mod words;
 
@@ -13,6 +14,7 @@ pub use document::{load_name, load_words};
 pub(crate) use punctual_recording::{agreeing, counted, grouped};
 pub(crate) use table::indented;
 pub use table::table;
+pub(crate) use when::{day, rfc3339, time_of_day};
 pub(crate) use width::width;
 pub use width::{Layout, fitted, lay_out};
 pub(crate) use words::{capitalized, fitting, shortened, thousandths};

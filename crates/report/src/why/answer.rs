@@ -5,7 +5,6 @@ use super::call_rows::CallRow;
 use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
-use super::when::rfc3339;
 use super::{SCHEMA, apart, cost, explain, processes};
 use crate::NextStep;
 use crate::answer::Answer;

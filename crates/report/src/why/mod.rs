@@ -19,7 +19,6 @@ pub mod tree;
 mod verdict;
 mod void;
 mod waits;
-mod when;
 mod words;
 
 pub use answer::WhyAnswer;

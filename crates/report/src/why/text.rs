@@ -2,9 +2,8 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::processes;
-use super::when::{day, time_of_day};
 use super::words::{as_detail, beside, is_name, percent, with_group};
-use crate::layout::{agreeing, counted, grouped, microseconds, table};
+use crate::layout::{agreeing, counted, day, grouped, microseconds, table, time_of_day};
 use crate::next_text;
 use punctual_blame::Kind;
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};

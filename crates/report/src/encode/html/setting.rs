@@ -1,7 +1,7 @@
 //! Where recordings come from, as a table: one column per recording, with differences marked.
 
 use crate::encode::html::table::{Column, Table, Value};
-use crate::layout::spoken_duration;
+use crate::layout::{day, spoken_duration};
 use punctual_recording::{Document, Setting, format_ns};
 
 fn or_unknown(value: Option<&String>) -> String {
@@ -12,27 +12,9 @@ fn yes(value: bool) -> String {
     if value { "yes" } else { "no" }.to_owned()
 }
 
-/// A count of seconds since 1970 as a UTC date, to the second.
-pub(crate) fn date(seconds: i64) -> String {
-    // The civil date from days, by the usual shift of the year to March.
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", second / 3_600, second / 60 % 60, second % 60)
-}
-
 /// When a recording began; `None` if its clock's offset is not known.
 pub(crate) fn began(document: &Document) -> Option<String> {
-    let provenance = &document.provenance;
-    let unix = i64::try_from(provenance.started_ns).ok()?.checked_add(provenance.monotonic_to_unix_ns)?;
-    (provenance.monotonic_to_unix_ns != 0).then(|| date(unix.div_euclid(1_000_000_000)))
+    day(document.provenance.started_ns, document.provenance.monotonic_to_unix_ns)
 }
 
 /// The line above a page's heading: the command, and where and when the first of its recordings was made.
@@ -133,17 +115,4 @@ pub(crate) fn provenance(parts: &[(String, &Document)]) -> (Table, usize) {
     let mut columns = vec![Column::words("what")];
     columns.extend(parts.iter().map(|(name, _)| Column::words(name.clone())));
     (Table { caption: "Where the numbers come from".to_owned(), columns, rows }, differing)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(date(951_782_400), "2000-02-29 00:00:00 UTC");
-        assert_eq!(date(1_795_312_017), "2026-11-22 01:46:57 UTC");
-        assert_eq!(date(-1), "1969-12-31 23:59:59 UTC");
-    }
 }
