@@ -1,7 +1,7 @@
 //! What became of jobs, in words and as columns that text and pages share.
 
 use crate::layout::grouped;
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Jobs};
 
 /// The columns of a table of counts. Jobs that the host accounts for have a column if there are any.
@@ -40,7 +40,13 @@ pub(super) fn failed_jobs(counts: &AttemptCounts) -> (String, String) {
     (format!("{} of {}", grouped(jobs.failed()), counted(jobs.all(), "job")), failed_of(counts).1)
 }
 
-/// The same without its noun.
+/// The same as the beginning of a sentence: `1 of 1,500 jobs was late`.
+pub(super) fn late_jobs(counts: &AttemptCounts) -> (String, String) {
+    let (failed, more) = failed_jobs(counts);
+    (format!("{failed} {} late", agreeing(counts.jobs().failed(), "was", "were")), more)
+}
+
+/// How many failed, without the noun.
 pub(super) fn failed_of(counts: &AttemptCounts) -> (String, String) {
     let jobs @ Jobs { missing, .. } = counts.jobs();
     let mut more = Vec::new();
@@ -71,5 +77,6 @@ mod tests {
         assert_eq!(said(one), ("24 of 1,024".to_owned(), " (4 never came, 3 by the host)".to_owned()));
         assert_eq!(said(alone), ("0 of 10".to_owned(), String::new()));
         assert_eq!(failed_jobs(&one).0, "24 of 1,024 jobs");
+        assert_eq!(late_jobs(&one).0, "24 of 1,024 jobs were late");
     }
 }

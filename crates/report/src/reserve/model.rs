@@ -1,6 +1,6 @@
 //! What a report says about a reservation.
 
-use super::counts::{failed_jobs, failed_of};
+use super::counts::{failed_of, late_jobs};
 use super::plane::Plane;
 use super::words::in_words;
 use crate::NextStep;
@@ -162,11 +162,11 @@ impl ReserveReport<'_> {
         let Some(proof) = &self.proof else {
             return format!("{what} was sufficient for `{thread}` in its attempts; it was not proven.");
         };
-        let ((with, more_with), (before, more_before)) = (failed_of(&proof.with), failed_of(&proof.before));
+        let ((late, more_with), (before, more_before)) = (late_jobs(&proof.with), failed_of(&proof.before));
         if !self.is_proven() {
             return format!(
-                "Nothing was proven for `{thread}`. {what} was not enough when it was measured again: {with} jobs were \
-                 late with it{more_with}, {before} without{more_before}. Nothing was left changed."
+                "Nothing was proven for `{thread}`. {what} was not enough when it was measured again: {late} with \
+                 it{more_with}, {before} without{more_before}. Nothing was left changed."
             );
         }
         let need = if proof.before.succeeded() {
@@ -176,7 +176,7 @@ impl ReserveReport<'_> {
         };
         let stays = if self.stays { " The thread keeps it." } else { "" };
         format!(
-            "{what} is enough for `{thread}`: {with} jobs were late with it{more_with}, {before} \
+            "{what} is enough for `{thread}`: {late} with it{more_with}, {before} \
              without{more_before}.{need}{stays}"
         )
     }
@@ -196,13 +196,11 @@ impl ReserveReport<'_> {
     pub(super) fn all_notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for (place, (smaller, with)) in self.not_enough.iter().enumerate() {
-            let (what, (late, more)) = (in_words(smaller.budget_ns, smaller.period_ns), failed_jobs(with));
+            let (what, (late, more)) = (in_words(smaller.budget_ns, smaller.period_ns), late_jobs(with));
             // The margin makes the first, and what fails makes the others.
             let whose = if place == 0 { " (the smallest that was sufficient, plus a margin)" } else { "" };
             let either = if place == 0 { "" } else { " either" };
-            notes.push(format!(
-                "{what}{whose} was not enough{either} when it was measured again: {late} were late{more}."
-            ));
+            notes.push(format!("{what}{whose} was not enough{either} when it was measured again: {late}{more}."));
         }
         notes.extend_from_slice(self.notes);
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());

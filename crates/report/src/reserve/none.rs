@@ -1,6 +1,6 @@
 //! If no reservation was sufficient: which came nearest, and why it was not.
 
-use super::counts::failed_jobs;
+use super::counts::{failed_jobs, late_jobs};
 use super::model::ReserveReport;
 use super::words::{in_words, setting_in_words};
 use punctual_recording::{counted, format_ns};
@@ -64,7 +64,7 @@ impl ReserveReport<'_> {
         }
         let others = |trial: &&Trial| !matches!(trial.setting, Setting::Reserved(_));
         for trial in self.trials.iter().filter(others) {
-            let (failed, more) = failed_jobs(&trial.counts);
+            let (late, more) = late_jobs(&trial.counts);
             match (trial.setting, trial.class()) {
                 (Setting::AsItWas, Class::Sufficient) => {
                     return "As it was, no job was late: it needs no reservation here.".to_owned();
@@ -74,7 +74,7 @@ impl ReserveReport<'_> {
                 }
                 (Setting::Priority(priority), Class::Marginal | Class::Insufficient) => {
                     return format!(
-                        "With fifo:{priority}, {failed} were late, too{more}: other programs' threads are not \
+                        "With fifo:{priority}, {late}, too{more}: other programs' threads are not \
                          all that delays it."
                     );
                 }

@@ -1,7 +1,7 @@
 //! A reservation for each phase of a soft device: as text, for programs and as a page.
 
 use super::answer::{ProofRow, ReservationRow, proof, reservation};
-use super::counts::failed_of;
+use super::counts::{failed_of, late_jobs};
 use super::model::{ProofReport, ReserveEnd};
 use super::plane::{Plane, drawn, trials};
 use super::standing::standing_answer;
@@ -110,15 +110,13 @@ impl PhasesReport<'_> {
         let Some(proof) = &self.proof else {
             return format!("Found for the phases of `{device}`, but not proven: {each}.");
         };
-        let ((with, more_with), (before, more_before)) = (failed_of(&proof.with), failed_of(&proof.before));
+        let ((late, more_with), (before, more_before)) = (late_jobs(&proof.with), failed_of(&proof.before));
         let (says, ends) = if self.is_proven() {
             ("Enough for the phases of", "")
         } else {
             ("Nothing was proven for the phases of", " Nothing was left changed.")
         };
-        format!(
-            "{says} `{device}`: {each}. {with} jobs were late with them{more_with}, {before} without{more_before}.{ends}"
-        )
+        format!("{says} `{device}`: {each}. {late} with them{more_with}, {before} without{more_before}.{ends}")
     }
 
     fn found_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {

@@ -297,7 +297,7 @@ mod tests {
         for note in [
             "2.30 ms of every 10.0 ms (the smallest that was sufficient, plus a margin) was not enough when it was measured \
              again: 5 of 1,000 jobs were late.",
-            "2.53 ms of every 10.0 ms was not enough either when it was measured again: 1 of 1,000 jobs were late.",
+            "2.53 ms of every 10.0 ms was not enough either when it was measured again: 1 of 1,000 jobs was late.",
         ] {
             assert!(text.contains(&format!("note: {note}\n")) && page.contains(note), "{text}");
         }
