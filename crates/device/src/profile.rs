@@ -266,6 +266,11 @@ impl Profile {
         })
     }
 
+    /// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.
+    pub fn is_loop(&self) -> bool {
+        matches!(self.unit, Some(Unit::Cycle | Unit::Slot))
+    }
+
     /// How many of its units pass in this time; `None` if its users count only in time. A cycle is always one period.
     pub fn in_units(&self, nanoseconds: u64) -> Option<f64> {
         match self.unit? {
@@ -309,8 +314,7 @@ impl Profile {
         changed
     }
 
-    /// The same device with a time to compute a buffer as people write it: a duration such as `400us`, or a share of the
-    /// period such as `50%`.
+    /// The same device with a time to compute a buffer as people write it: `400us`, or a share of its period, `50%`.
     ///
     /// # Errors
     /// [`Error::Notation`], in a sentence.

@@ -4,7 +4,7 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Origin, Profile, Unit, parse_period, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
@@ -298,7 +298,7 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
     }
     // The curve of one device is of its own buffers, which a cycle or a slot does not have.
     let own = match &devices[..] {
-        [device] if !matches!(device.unit, Some(Unit::Cycle | Unit::Slot)) => Some(device.clone()),
+        [device] if !device.is_loop() => Some(device.clone()),
         _ => None,
     };
     if devices.is_empty() {

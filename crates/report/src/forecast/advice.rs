@@ -1,20 +1,20 @@
 //! What a device would have to be like, in words.
 
 use super::interval::interval_text;
-use super::units::{called, counted_units, in_frames, is_loop};
+use super::units::{called, counted_units, in_frames};
 use punctual_device::Profile;
 use punctual_forecast::{Advice, Answer, DeviceAnswer, Group, Outcome, Variant, format_seconds, under_load};
 use punctual_recording::format_ns;
 
 /// What was asked.
 pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
-    let fails = if is_loop(&answer.device) { "be late" } else { "run dry" };
+    let fails = if answer.device.is_loop() { "be late" } else { "run dry" };
     format!("{}, to {fails} at most once in {}", called(group, answer), format_seconds(answer.device.want_s as f64))
 }
 
 /// What would be enough, or what nothing exceeded, one sentence each.
 pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
-    let is_loop = is_loop(&answer.device);
+    let is_loop = answer.device.is_loop();
     // Users who count in frames can set them by doubling, and no number in between.
     let by_doubling = in_frames(&answer.device, answer.device.period_ns).is_some() && advice.period.is_some();
     let mut lines = Vec::new();
@@ -65,7 +65,7 @@ pub fn needed(answer: &Answer) -> String {
     let loads_differ = answer.groups.iter().any(|group| group.load != answer.groups[0].load);
     let failing = answer.groups.iter().flat_map(|group| group.devices.iter().map(move |device| (group, device)));
     let failing = failing.filter(|(_, device)| {
-        device.underruns.outcome == Outcome::Fails && !is_loop(&device.device) && !device.stage.holds_work()
+        device.underruns.outcome == Outcome::Fails && !device.device.is_loop() && !device.stage.holds_work()
     });
     let sentence = |(group, device): (&Group, &DeviceAnswer)| {
         let advice = device.advice.as_ref()?;
@@ -95,7 +95,7 @@ fn not_exceeded(device: &Profile, longer: Option<&Variant>) -> String {
         Some(Variant { device: longer, .. }) if in_frames(device, device.period_ns).is_some() => {
             format!("{}, but that is not", cycle_of(longer, longer.period_ns))
         }
-        _ if is_loop(device) => format!("{}, but that is not", longer_cycle(device)),
+        _ if device.is_loop() => format!("{}, but that is not", longer_cycle(device)),
         None => format!("{}, but that is not", buffers_words(device)),
         Some(Variant { device: longer, .. }) => format!(
             "{}, nor a period of {} with {} buffers, but neither is",

@@ -41,7 +41,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let unit = device.unit?;
     let plural = |units: f64| counted_units(units, unit);
     let at = device.rate_millihertz.map(|rate| format!(" of {}", rate_words(rate))).unwrap_or_default();
-    let has = if is_loop(device) {
+    let has = if device.is_loop() {
         // Two buffers leave none to spare: nobody calls that buffering.
         String::new()
     } else {
@@ -87,11 +87,6 @@ pub(super) fn in_frames(device: &Profile, nanoseconds: u64) -> Option<String> {
     Some(counted_units(frames, Unit::Frame))
 }
 
-/// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.
-pub(crate) fn is_loop(device: &Profile) -> bool {
-    matches!(device.unit, Some(Unit::Cycle | Unit::Slot))
-}
-
 /// A number of units: whole ones if there are many.
 pub(super) fn counted_units(units: f64, unit: Unit) -> String {
     if units >= 9.95 {
@@ -128,7 +123,7 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
 
 /// How many slots or cycles there are for each one that is lost, to follow what they are called.
 fn one_of(device: &Profile, seconds: f64) -> Option<String> {
-    let unit = device.unit.filter(|_| is_loop(device))?;
+    let unit = device.unit.filter(|_| device.is_loop())?;
     let units = device.in_units((seconds * 1e9) as u64)?;
     Some(format!(", one {} in {}", unit.name(), grouped(units.round().max(1.0) as u64)))
 }

@@ -3,7 +3,7 @@
 use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
-use crate::forecast::units::{called, is_loop};
+use crate::forecast::units::called;
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
@@ -50,7 +50,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     if asked.advises {
         let enough = failing.iter().filter_map(|&(group, device)| {
             let further_s = device.advice.as_ref()?.measure_further_s?;
-            let what = if is_loop(&device.device) { "this period is" } else { "these buffers are" };
+            let what = if device.device.is_loop() { "this period is" } else { "these buffers are" };
             let need = format!("it takes to tell whether {what} enough for {}", called(group, device));
             measured((group, device), further_s, &need, asked, known_loads)
         });
@@ -123,7 +123,7 @@ fn measured<'a>(
     let purpose = if further_s <= 2.0 * FIRST_STEP_S {
         format!("measures for as long as {need}").replace("for as long as it takes", "long enough")
     } else {
-        let (fails, events) = if is_loop(&device.device) { ("is late", "overruns") } else { ("runs dry", "underruns") };
+        let (fails, events) = if device.device.is_loop() { ("is late", "overruns") } else { ("runs dry", "underruns") };
         let apart = format_seconds(FIRST_STEP_S * group.compression / ZERO_EVENTS);
         format!(
             "measures the first hour of the {} that {need} (if nothing {fails} in it, {events} are {apart} apart or more)",

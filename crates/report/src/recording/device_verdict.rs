@@ -3,7 +3,7 @@
 use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, times, total, when};
 use crate::Measurement;
 use crate::forecast::so_much_more;
-use crate::forecast::units::{is_loop, work_in_words};
+use crate::forecast::units::work_in_words;
 use crate::layout::{load_name, spoken_duration};
 use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
@@ -73,7 +73,7 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     else {
         return format!("{name} could not be judged.");
     };
-    let fails = if is_loop(device) { "begun too late" } else { "run dry" };
+    let fails = if device.is_loop() { "begun too late" } else { "run dry" };
     let met = match &late[..] {
         [] => {
             let lengths: Vec<String> =
@@ -114,7 +114,7 @@ fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
 
 /// What a device's users count.
 fn event(device: &Profile) -> &'static str {
-    if is_loop(device) { "overrun" } else { "underrun" }
+    if device.is_loop() { "overrun" } else { "underrun" }
 }
 
 /// How often that may be.
