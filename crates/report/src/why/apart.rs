@@ -58,7 +58,8 @@ fn of_kind(summary: &Summary, kind: Kind) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_blame::{Part, Room, Split};
+    use crate::why::tests::part;
+    use punctual_blame::{Room, Split};
     use punctual_recording::Episode;
     use std::path::Path;
 
@@ -68,20 +69,7 @@ mod tests {
         let episode: Episode = serde_json::from_str(line).unwrap();
         let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
         view.victim.name = name.to_owned();
-        let part = Part {
-            kind,
-            who: "other".into(),
-            ns,
-            detail: None,
-            unknown_ns: 0,
-            inside: Vec::new(),
-            call: None,
-            has_ended: false,
-            cgroup: None,
-            turn: None,
-            priorities: None,
-        };
-        view.split = Split { parts: vec![part], pieces: Vec::new() };
+        view.split = Split { parts: vec![part(kind, "other".into(), ns)], pieces: Vec::new() };
         view
     }
 

@@ -162,25 +162,15 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<EndRow<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::tests::part;
 
     fn step(kind: Kind, who: &str, ns: u64, inside: Vec<Inside>) -> Inside {
         Inside { kind, who: who.into(), ns, inside }
     }
 
     fn wait(inside: Vec<Inside>) -> Part {
-        Part {
-            kind: Kind::Wait,
-            who: "worker".into(),
-            ns: inside.iter().map(|step| step.ns).sum(),
-            detail: None,
-            unknown_ns: 0,
-            inside,
-            call: None,
-            has_ended: false,
-            cgroup: None,
-            turn: None,
-            priorities: None,
-        }
+        let ns: u64 = inside.iter().map(|step| step.ns).sum();
+        Part { inside, ..part(Kind::Wait, "worker".into(), ns) }
     }
 
     #[test]

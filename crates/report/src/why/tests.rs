@@ -1,7 +1,7 @@
 //! What tests of several files use.
 
 use super::EpisodeView;
-use punctual_blame::{Kind, Part, Room, Split};
+use punctual_blame::{Kind, Part, Room, Split, Who};
 use punctual_recording::Episode;
 
 /// An episode of 100 ms, kept because it was longer than 60 ms, with parts in ms.
@@ -10,10 +10,17 @@ pub(super) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
         "total_ns":100000000,"stage":"request","threshold_ns":60000000,"void":null}"#;
     let episode: Episode = serde_json::from_str(line).unwrap();
     let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
-    let part = |&(kind, who, ms): &(Kind, &str, u64)| Part {
+    let part = |&(kind, who, ms): &(Kind, &str, u64)| part(kind, who.into(), ms * 1_000_000);
+    view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
+    view
+}
+
+/// So much time, ns, attributed to somebody, of whom nothing else is known.
+pub(super) fn part(kind: Kind, who: Who, ns: u64) -> Part {
+    Part {
         kind,
-        who: who.into(),
-        ns: ms * 1_000_000,
+        who,
+        ns,
         detail: None,
         unknown_ns: 0,
         inside: Vec::new(),
@@ -22,7 +29,5 @@ pub(super) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
         cgroup: None,
         turn: None,
         priorities: None,
-    };
-    view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
-    view
+    }
 }
