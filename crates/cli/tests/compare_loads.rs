@@ -15,6 +15,7 @@ fn idle_and_loaded_runs_are_compared_by_themselves() {
     }
     let refused = run(directory.path(), &["compare", "a", "b"]);
     assert_eq!((code(&refused), stderr(&refused).lines().count()), (129, 1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("no load added"), "{}", stderr(&refused));
     for load in ["idle", "loaded"] {
         let command = format!("compare a/{load}.punctual b/{load}.punctual");
         assert!(stderr(&refused).contains(&format!("`punctual {command}`")), "{}", stderr(&refused));

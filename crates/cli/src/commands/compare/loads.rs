@@ -4,7 +4,7 @@
 use super::Opened;
 use crate::output::Usage;
 use punctual_recording::printable_path;
-use punctual_report::shell_word;
+use punctual_report::{load_words, shell_word};
 use std::collections::BTreeSet;
 
 /// Refuses sides that mix loads which could be compared by themselves, with the commands that do so.
@@ -22,7 +22,7 @@ pub(super) fn refuse_mixed(opened: &[Opened]) -> Result<(), Usage> {
     if commands.is_empty() {
         return Ok(());
     }
-    let own: Vec<&str> = own.iter().copied().collect();
+    let own: Vec<&str> = own.iter().copied().map(load_words).collect();
     Err(Usage(format!(
         "{} has recordings under different loads ({}), which are not runs of one measurement: compare each load by itself: {}",
         mixed.side.name,
