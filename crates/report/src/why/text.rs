@@ -191,9 +191,9 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
         victim.tid,
         victim.cpu,
         match episode.stage {
-            Stage::Response => format!("slept again {} us after it was due", microseconds(Some(episode.total_ns))),
+            Stage::Response => format!("slept again {} us after it was due", grouped_us(episode.total_ns)),
             Stage::Request => format!("finished its request {} us after it was woken", grouped_us(episode.total_ns)),
-            _ => format!("ran {} us late", microseconds(Some(episode.total_ns))),
+            _ => format!("ran {} us late", grouped_us(episode.total_ns)),
         },
         time_of_day(episode.expected_ns, report.to_unix_ns).map(|time| format!("at {time}, ")).unwrap_or_default(),
         episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
