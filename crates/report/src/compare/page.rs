@@ -2,7 +2,7 @@
 
 use super::counts::counts_section;
 use super::text::{MAX_TOLD, load_of_side, no_difference_below, nothing_else_differs};
-use super::words::{factor, outcome};
+use super::words::{factor, outcome, values};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, measure, verdict};
@@ -350,11 +350,10 @@ pub(crate) fn differences_block(differences: &[Difference]) -> Block {
     if differences.is_empty() {
         return Block::Text("No other difference is recorded.".to_owned());
     }
-    let shown = |value: &Option<String>| {
-        Value::text(value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "–".to_owned()))
+    let row = |row: &Difference| {
+        let [a, b] = values(row).map(|value| Value::text(value.unwrap_or_else(|| "–".to_owned())));
+        vec![Value::text(row.what.clone()), Value::text(row.area), a, b]
     };
-    let row =
-        |row: &Difference| vec![Value::text(row.what.clone()), Value::text(row.area), shown(&row.a), shown(&row.b)];
     let columns = ["what", "of", "A", "B"].map(Column::words).into();
     Block::Table(Table { caption: "What else differs".into(), columns, rows: differences.iter().map(row).collect() })
 }

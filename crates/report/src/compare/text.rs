@@ -1,7 +1,7 @@
 //! What a comparison found.
 
 use super::counts::{counts_table, cycles_in_words, requests_in_words};
-use super::words::factor;
+use super::words::{factor, values};
 use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
@@ -407,13 +407,11 @@ fn throughput_table(comparison: &Comparison) -> String {
 }
 
 pub(crate) fn difference_table(differences: &[Difference]) -> String {
-    let shown =
-        |value: &Option<String>| value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "-".to_owned());
-    table(
-        &["", "", "A", "B"],
-        0..0,
-        differences.iter().map(|row| vec![row.area.to_owned(), row.what.clone(), shown(&row.a), shown(&row.b)]),
-    )
+    let rows = differences.iter().map(|row| {
+        let [a, b] = values(row).map(|value| value.unwrap_or_else(|| "-".to_owned()));
+        vec![row.area.to_owned(), row.what.clone(), a, b]
+    });
+    table(&["", "", "A", "B"], 0..0, rows)
 }
 
 #[cfg(test)]

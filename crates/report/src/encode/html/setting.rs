@@ -1,7 +1,7 @@
 //! Where recordings come from, as a table: one column per recording, with differences marked.
 
 use crate::encode::html::table::{Column, Table, Value};
-use crate::layout::{day, spoken_duration};
+use crate::layout::{day, load_words, spoken_duration};
 use punctual_recording::{Document, Setting, format_ns};
 
 fn or_unknown(value: Option<&String>) -> String {
@@ -44,7 +44,7 @@ fn rows_of(document: &Document) -> Vec<(String, String)> {
             ),
         ),
         ("command that was followed", document.followed_command().unwrap_or("–").to_owned()),
-        ("load", document.load_beside().to_owned()),
+        ("load", load_words(document.load_beside()).to_owned()),
         ("load commands", if commands.is_empty() { "–".to_owned() } else { commands.join("; ") }),
         ("period", if configuration.interval_ns == 0 { "–".to_owned() } else { format_ns(configuration.interval_ns) }),
         (
