@@ -40,7 +40,7 @@ pub(crate) struct WhyArguments {
     /// A recording made with `punctual record --why`
     #[arg(value_name = "RECORDING", required_unless_present = "explain")]
     pub(crate) recording: Option<PathBuf>,
-    /// Print what a kind of cause is, or `void`, how to be sure of it, and what helps; no recording is needed
+    /// Print what a kind of cause is, or what `void` means, how to be sure, and what helps; no recording is needed
     #[arg(long, value_name = "KIND", value_parser = topic(), conflicts_with_all = ["episode", "folded", "perfetto", "all_handlers", "html"])]
     pub(crate) explain: Option<Topic>,
     /// Show this episode alone, in full
