@@ -189,7 +189,7 @@ mod tests {
         let said = steps(3_000, true);
         assert_eq!(said.len(), 2, "{said:?}");
         for load in [" ", " --load office "] {
-            let expected = format!("sudo punctual record --why 1200us -p 95{load}records what delays audio");
+            let expected = format!("sudo punctual record --why 1.2ms -p 95{load}records what delays audio");
             assert!(said.iter().any(|step| step.starts_with(&expected)), "{load}: {said:?}");
         }
         // Who has not asked how many buffers would do is told how to ask.
