@@ -203,6 +203,10 @@ pub fn answer(inputs: &[Input], question: &Question) -> Result<Answer, Error> {
     })
 }
 
+/// What a recording's note on rests of punctual's own threads ends with ([`punctual_recording::THREADS_RESTED`]), and what
+/// becomes of these points in a forecast.
+const RESTS: [&str; 2] = ["those points of the grid count as missed", "those points of the grid are left out"];
+
 /// What a reader must know first, each once: with the load, where it is not so of every recording.
 fn cautions(inputs: &[Input]) -> Vec<String> {
     let loads_differ = inputs.iter().any(|input| input.load != inputs[0].load);
@@ -210,9 +214,10 @@ fn cautions(inputs: &[Input]) -> Vec<String> {
     for input in inputs {
         for caution in &input.cautions {
             let is_of_all = inputs.iter().all(|other| other.cautions.contains(caution));
+            let words = caution.replace(RESTS[0], RESTS[1]);
             let line = match loads_differ && !is_of_all {
-                true => format!("{}: {caution}", under_load(&input.load)),
-                false => caution.clone(),
+                true => format!("{}: {words}", under_load(&input.load)),
+                false => words,
             };
             if !cautions.contains(&line) {
                 cautions.push(line);

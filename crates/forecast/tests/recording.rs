@@ -94,12 +94,13 @@ fn what_punctual_itself_rested_is_left_out() {
         let inputs = read(&path);
         let question =
             Question { devices: vec![Catalogue::shipped().find("audio").unwrap().clone()], ..Question::default() };
-        let verdict = answer(&inputs, &question).unwrap().verdict;
-        (inputs[0].exposure_ns / MS, verdict)
+        let found = answer(&inputs, &question).unwrap();
+        (inputs[0].exposure_ns / MS, found.verdict, found.cautions.concat())
     };
-    let (whole, verdict) = read_with("a", Vec::new());
+    let (whole, verdict, _) = read_with("a", Vec::new());
     assert!(whole == 100_000 && verdict.starts_with("Audio fails about every "), "{whole} {verdict}");
-    let (watched, verdict) = read_with("b", vec![THREADS_RESTED.to_owned()]);
+    let (watched, verdict, cautions) = read_with("b", vec![THREADS_RESTED.to_owned()]);
+    assert!(cautions.contains("are left out") && !cautions.contains("count as missed"), "{cautions}");
     // 20 points behind each of 100 late wakeups were watched, the 10 at the end of each tenth of a second were not.
     assert!((89_000..=90_100).contains(&watched), "{watched}");
     assert!(
