@@ -380,14 +380,10 @@ fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_recording::{Counters, Followed, Provenance, SCHEMA};
+    use punctual_recording::Followed;
 
     fn following(asked: Option<&str>) -> Document {
-        let value = serde_json::json!({
-            "schema": SCHEMA, "ended": null, "provenance": Provenance::default(), "tasks": [],
-            "counters": Counters::default(), "segments": 1, "distributions": [],
-        });
-        let mut document: Document = serde_json::from_value(value).unwrap();
+        let mut document = crate::counts::tests::document();
         document.followed = asked.map(|asked| Followed { asked: vec![asked.to_owned()], ..Followed::default() });
         document
     }

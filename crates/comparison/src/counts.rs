@@ -226,7 +226,7 @@ fn dispersion(runs: &[OfRun], estimates: &[Estimate]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::in_time::InTime;
     use proptest::prelude::*;
@@ -338,7 +338,8 @@ mod tests {
         }
     }
 
-    fn document() -> Document {
+    /// Of a recording of nothing.
+    pub(crate) fn document() -> Document {
         let value = serde_json::json!({
             "schema": punctual_recording::SCHEMA, "ended": null, "tasks": [], "segments": 1, "distributions": [],
             "provenance": punctual_recording::Provenance::default(), "counters": punctual_recording::Counters::default(),
