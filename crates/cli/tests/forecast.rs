@@ -130,7 +130,9 @@ fn each_device_stands_in_one_sentence_of_the_verdict() {
     let words = devices.iter().flat_map(|device| ["--device", *device]).collect::<Vec<_>>();
     let answer = json(&run(directory.path(), &[&["forecast", "a", "--want", "10s", "--json"], &words[..]].concat()));
     let verdict = answer["verdict"].as_str().unwrap();
-    let sentences: Vec<&str> = verdict.split_inclusive(". ").map(str::trim_end).collect();
+    let sentences = verdict.split_inclusive(". ").map(str::trim_end);
+    // How many buffers one that fails needs stands before the verdicts.
+    let sentences: Vec<&str> = sentences.filter(|sentence| !sentence.contains(" needs ")).collect();
     let mut met = std::collections::BTreeSet::new();
     for device in answer["devices"].as_array().unwrap() {
         let (name, outcome) = (device["device"].as_str().unwrap(), device["verdict"].as_str().unwrap());
@@ -177,7 +179,7 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     assert!(text.contains(enough), "{text}");
     assert!(next.iter().all(|line| !line.contains("says how many buffers would do")), "{next:?}");
     // What makes it late comes first, and of days of measuring the first hour.
-    assert!(next.len() == 2 && next[0].contains(" record --why 4800us "), "{next:?}");
+    assert!(next.len() == 2 && next[0].contains(" record --why 4.8ms "), "{next:?}");
     assert!(
         next[1].starts_with("next: `sudo punctual record -D 1h --load mixed` measures the first hour "),
         "{next:?}"

@@ -109,7 +109,7 @@ fn a_row_of_cycles_is_reported_as_one() {
     }
     let text = stdout(&run(directory.path(), &["forecast", "a"]));
     for words in [
-        "my-loop fifo:80 under mixed: watched for 60 s\n",
+        "my-loop fifo:80 every 1.00 ms under mixed: watched for 60 s\n",
         "an hour of `mixed` stands for",
         "; the longest stretch without waiting: 6.37 ms, 7 cycles in a row",
         "want (assumed)",

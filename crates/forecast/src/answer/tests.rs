@@ -111,7 +111,7 @@ fn that_a_failure_rests_on_one_stall_is_said() {
     let verdict = |late: &[(u64, u64)]| answer(&[input(MS, late, 30_000, Some(0))], &question).unwrap().verdict;
     let one = (5_000 * MS, 25 * MS);
     assert_eq!(verdict(&[one]), "Test fails about every 30 s (seen once).");
-    assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "test fails about every 15 s.");
+    assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "Test fails about every 15 s.");
 }
 
 #[test]

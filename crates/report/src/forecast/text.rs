@@ -31,7 +31,9 @@ fn group_text(out: &mut String, group: &Group) {
     } else {
         format!(", {} of use ({} hours an hour)", format_seconds(group.use_s), group.compression)
     };
-    let in_a_row = group.extremal_index.filter(|index| *index > 0.0 && group.stalls > 0).map(|index| 1.0 / index);
+    // A loop's overruns are no stalls.
+    let has_stalls = group.stalls > 0 && !group.devices.iter().any(|answer| answer.stage.holds_work());
+    let in_a_row = group.extremal_index.filter(|index| *index > 0.0 && has_stalls).map(|index| 1.0 / index);
     let in_a_row = in_a_row.map_or_else(String::new, |late| format!("; a stall has {late:.1} late wakeups on average"));
     let every = group.period_ns.map(|period_ns| format!(" every {}", format_ns(period_ns))).unwrap_or_default();
     let _ = writeln!(
@@ -81,6 +83,7 @@ fn worst_text(out: &mut String, group: &Group) {
         }
         // Of all CPUs together: the devices' rows have those of the worst CPU.
         let of = match group.stalls {
+            _ if worst.stage.holds_work() => "The longest seen".to_owned(),
             0 | 1 => "The longest seen".to_owned(),
             stalls => format!("Of the {} longest stalls, on all CPUs together, the longest", grouped(stalls)),
         };

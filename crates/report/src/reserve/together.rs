@@ -435,7 +435,7 @@ mod tests {
             "Reservations for 3 devices at once",
             "id=\"device-3\"",
             "2.00 ms of every 10.0 ms",
-            "made larger",
+            "Made larger",
             "B is less late in these runs.",
         ] {
             assert!(page.contains(part), "{part}: {page}");
