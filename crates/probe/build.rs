@@ -1,4 +1,5 @@
-//! Compiles the BPF programs that follow a wakeup and, for benchmarks, an empty one and the parts of programs.
+//! Compiles the BPF programs that follow a wakeup and, for benchmarks, an empty one, the parts of programs, and the
+//! least that programs can be.
 
 fn main() {
     punctual_bpf::compile(
@@ -15,6 +16,8 @@ fn main() {
             "toolkit",
             "empty",
             "helpers",
+            "bare",
+            "least",
         ],
     );
 }

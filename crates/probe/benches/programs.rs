@@ -2,7 +2,8 @@
 //!
 //! First the parts that a program is made of, each many times over: no program costs less than the sum of its parts.
 //! Then each program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand
-//! a byte to and fro. `-- parts` or `-- programs` runs a half of it.
+//! a byte to and fro. At last what such a switch costs more as a whole, with programs that do nothing or the least that can
+//! be done, and with those of `record`. `-- parts`, `-- programs` or `-- outside` runs a part of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -52,10 +53,9 @@ fn main() {
         return;
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let halves: [(&str, fn()); 2] = [("parts", parts), ("programs", programs)];
-    for (_, half) in halves.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name))
-    {
-        half();
+    let all: [(&str, fn()); 3] = [("parts", parts), ("programs", programs), ("outside", outside)];
+    for (_, part) in all.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|word| word == name)) {
+        part();
     }
 }
 
@@ -176,6 +176,28 @@ fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
     Box::new(EventLog::start(classes, None).expect("the log starts"))
 }
 
+impl Instrument for LoadedObject {
+    fn programs(&self) -> Vec<(String, i32)> {
+        LoadedObject::programs(self)
+    }
+}
+
+/// Programs that a benchmark has of its own, attached.
+fn own(name: &'static str, object: &'static [u8], sizes: &[(&str, u32)]) -> Box<dyn Instrument> {
+    let mut object = LoadedObject::load_sized(name, object, None, sizes).expect("BPF programs");
+    object.attach().expect("attached");
+    Box::new(object)
+}
+
+/// Two at once.
+struct Both(Box<dyn Instrument>, Box<dyn Instrument>);
+
+impl Instrument for Both {
+    fn programs(&self) -> Vec<(String, i32)> {
+        self.0.programs().into_iter().chain(self.1.programs()).collect()
+    }
+}
+
 /// What it is called, and how to start it.
 type Start = (&'static str, fn() -> Box<dyn Instrument>);
 
@@ -256,5 +278,50 @@ fn round(start: fn() -> Box<dyn Instrument>, measured: &mut BTreeMap<String, Mea
         let of = measured.entry(name).or_default();
         of.each.push(each - base);
         of.runs_a_trip += runs as f64 / trips;
+    }
+}
+
+/// As nothing tells rounds apart but what the machine does meanwhile, more of them.
+const ROUNDS_OUTSIDE: usize = 21;
+
+fn followed_with_why() -> Box<dyn Instrument> {
+    let own = Selection::of_processes(vec![std::process::id()]);
+    Box::new(Both(following(&own), Box::new(FlightRecorder::start(0, false).expect("the recorder starts"))))
+}
+
+/// Those whose cost is told from outside, least first.
+const OUTSIDE: [Start; 5] = [
+    ("an empty program at each switch", || own("empty", include_bytes!(concat!(env!("OUT_DIR"), "/empty.bpf.o")), &[])),
+    ("two empty ones at each switch, two at each waking", || {
+        own("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare.bpf.o")), &[])
+    }),
+    ("one at each that records the time, and no more", || {
+        let rings = [("rings", punctual_kernel::cpus::possible() as u32)];
+        own("least", include_bytes!(concat!(env!("OUT_DIR"), "/least.bpf.o")), &rings)
+    }),
+    ("record --comm: these are followed", || following(&Selection::of_processes(vec![std::process::id()]))),
+    ("record --comm --why", followed_with_why),
+];
+
+/// What a switch costs more as a whole, as CPU time of the threads that switch.
+fn outside() {
+    let mut more: [Vec<f64>; OUTSIDE.len()] = Default::default();
+    for _ in 0..ROUNDS_OUTSIDE {
+        let (alone, _) = pairs::spent(&[0], None, SECONDS);
+        for ((_, start), more) in OUTSIDE.iter().zip(&mut more) {
+            let instrument = start();
+            let (watched, _) = pairs::spent(&[0], None, SECONDS);
+            drop(instrument);
+            more.push((watched - alone) / 2.0);
+        }
+    }
+    println!(
+        "\nWhat a switch of two threads on CPU 0 takes more as a whole, ns: the median of {ROUNDS_OUTSIDE} rounds,"
+    );
+    println!("and the middle half of them");
+    for ((name, _), mut more) in OUTSIDE.iter().zip(more) {
+        let middle = pairs::median(&mut more);
+        let quarter = more.len() / 4;
+        println!("{name:<56} {middle:>7.0} ({:>5.0} to {:>5.0})", more[quarter], more[more.len() - 1 - quarter]);
     }
 }

@@ -3,7 +3,7 @@
  * The parts of a program, each by itself many times over, for the benchmark `programs`: no program that does these
  * things costs less than their sum.
  */
-#include "event_ring.h"
+#include "least_record.h"
 
 #define TIMES 1024
 
@@ -54,25 +54,6 @@ static __always_inline void read_elsewhere(void)
 
 	bpf_probe_read_kernel(&word, sizeof(word), &parts.head);
 	parts.sum += word;
-}
-
-static __always_inline void write_record(void)
-{
-	struct ring *ring = own_ring();
-	struct record *record;
-	__u64 position;
-
-	if (!ring)
-		return;
-	position = __sync_fetch_and_add(&ring->head, 1);
-	record = &ring->records[position & (RECORDS - 1)];
-	record->sequence = 0;
-	barrier();
-	record->time = bpf_ktime_get_ns();
-	record->value = position;
-	record->extra = 0;
-	barrier();
-	*(volatile __u64 *)&record->sequence = position + 1;
 }
 
 PART(nothing, parts.sum += number)
