@@ -8,6 +8,7 @@ use super::processes::ProcessRow;
 use super::{SCHEMA, apart, cost, explain, processes};
 use crate::NextStep;
 use crate::answer::Answer;
+use crate::layout::rfc3339;
 use punctual_blame::{Asker, Awaited, Cause, Detail, Inside, Kind, Priorities, Who};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Call, RecorderSummary, Stage};
