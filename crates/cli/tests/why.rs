@@ -361,9 +361,11 @@ fn a_directory_of_several_recordings_is_refused_with_their_names() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         write(&path, 1, &summary(1, 1), completed());
     }
-    let output = run(directory.path(), &["why", "runs"]);
-    assert_eq!(code(&output), 129);
-    for name in ["holds 2 recordings", "one.punctual", "two.punctual"] {
-        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+    for command in [&["why", "runs"][..], &["log", "show", "runs"]] {
+        let output = run(directory.path(), command);
+        assert_eq!(code(&output), 129, "{command:?}");
+        for name in ["holds 2 recordings", "one.punctual", "two.punctual"] {
+            assert!(stderr(&output).contains(name), "{command:?}: {}", stderr(&output));
+        }
     }
 }

@@ -39,7 +39,7 @@ use punctual_kernel::memory_bound::keep_memory_below;
 use punctual_probe::{Plan, Policy};
 use punctual_recording::bounds::MAX_READER_BYTES;
 use punctual_recording::input;
-use punctual_recording::{Document, Limit, Place};
+use punctual_recording::{Document, Limit, Place, printable_path};
 use punctual_report::answer::Failure;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +87,26 @@ fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     expanded
+}
+
+/// So many recordings of a directory are named.
+const MAX_NAMED: usize = 8;
+
+/// The one recording at this path, which may be a directory that holds it.
+///
+/// # Errors
+/// [`Usage`] with the names of the recordings there, if there are several.
+fn one_of(named: &Path) -> Result<PathBuf, Usage> {
+    match expand(&[named.to_owned()]).as_slice() {
+        [one] => Ok(one.clone()),
+        several => {
+            let names = several.iter().take(MAX_NAMED).map(|path| printable_path(path)).collect::<Vec<_>>().join(", ");
+            let more = several.len().saturating_sub(MAX_NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let (path, many) = (named.display(), several.len());
+            Err(Usage(format!("{path}: holds {many} recordings: name one of them: {names}{more}")))
+        }
+    }
 }
 
 /// Reads a text that a person wrote.

@@ -9,20 +9,17 @@ use anyhow::Context;
 use evidence::{Evidence, gather};
 use punctual_blame::folded;
 use punctual_recording::{
-    Document, Error, ErrorKind, RecorderSummary, Recording, printable_path, read_handler_sums, read_recorder_summary,
+    Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
-use std::path::{Path, PathBuf};
-
-/// So many recordings of a directory are named.
-const MAX_NAMED: usize = 8;
+use std::path::Path;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
     if let Some(topic) = arguments.explain {
         return Ok(explain(topic, output));
     }
-    let path = one_recording(arguments.recording.as_deref())?;
+    let path = super::one_of(arguments.recording.as_deref().context("no recording was named")?)?;
     super::artifacts::check(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())?;
     let (mut code, mut artifacts) = (0, Artifacts::default());
@@ -105,21 +102,6 @@ fn explain(topic: Topic, output: Output) -> u8 {
         output::print_text(answer.page_text());
     }
     0
-}
-
-fn one_recording(named: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let named = named.context("no recording was named")?;
-    match super::expand(&[named.to_owned()]).as_slice() {
-        [one] => Ok(one.clone()),
-        several => {
-            let names = several.iter().take(MAX_NAMED).map(|path| printable_path(path));
-            let more = several.len().saturating_sub(MAX_NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let names = names.collect::<Vec<_>>().join(", ");
-            let (path, many) = (named.display(), several.len());
-            Err(Usage(format!("{path}: holds {many} recordings: name one of them: {names}{more}")).into())
-        }
-    }
 }
 
 /// Why there is no episode with this number.
