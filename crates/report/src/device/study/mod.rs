@@ -92,7 +92,7 @@ const GROUPS: [(&str, &str); 5] = [
 pub(crate) mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
-    use punctual_recording::ActivationDocument;
+    use punctual_recording::{ActivationDocument, EndReason};
     use std::path::Path;
 
     #[test]
@@ -173,6 +173,21 @@ pub(crate) mod tests {
             "{shown}"
         );
         assert!(shown.contains("work p50"), "{shown}");
+    }
+
+    #[test]
+    fn only_a_run_that_was_ended_early_is_said_to_be_cut() {
+        let mut document = crate::device::run::tests::document();
+        let activations = ActivationDocument::default();
+        let mut said = |reason: EndReason| {
+            document.ended.as_mut().expect("it ended").reason = reason;
+            let run = Run { path: Path::new("a"), document: &document, activations: &activations };
+            verdict(&StudyReport { interrupted: true, ..study_of(Ok(run), None) })
+        };
+        let cut = said(EndReason::Interrupted);
+        assert!(cut.contains("ended early, after 1 run, of which the last was cut: nothing"), "{cut}");
+        let whole = said(EndReason::Completed);
+        assert!(whole.contains("ended early, after 1 run: nothing is concluded for v90"), "{whole}");
     }
 
     #[test]

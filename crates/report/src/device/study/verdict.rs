@@ -5,7 +5,7 @@ use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
 use punctual_device::{keeps_up, pc99};
-use punctual_recording::{agreeing, format_ns};
+use punctual_recording::{EndReason, agreeing, format_ns};
 use std::fmt::Write as _;
 
 /// So many runs are named at most.
@@ -23,9 +23,9 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         // A context that was not tried can neither hold nor be the least.
         let ran = study.rows.iter().filter(|row| row.run.is_ok()).count();
         let tried = contexts_tried(study);
+        let cut = if is_last_cut(study) { ", of which the last was cut" } else { "" };
         return format!(
-            "The study was ended early, after {}, of which the last was cut: nothing is concluded for {} on \
-             this machine. {tried}{pc99}",
+            "The study was ended early, after {}{cut}: nothing is concluded for {} on this machine. {tried}{pc99}",
             counted(ran, "run"),
             study.profile.id
         );
@@ -48,6 +48,12 @@ pub fn verdict(study: &StudyReport<'_>) -> String {
         None => String::new(),
     };
     format!("{least}{lowest}{pc99}{untried}{}{}{asked}", unjudged(study), calibration(study))
+}
+
+/// Whether the study was ended during its last run, and not while the next one was getting ready.
+fn is_last_cut(study: &StudyReport<'_>) -> bool {
+    let last = study.rows.last().and_then(|row| row.run.as_ref().ok());
+    last.and_then(|run| run.document.ended.as_ref()).is_some_and(|ended| ended.reason == EndReason::Interrupted)
 }
 
 /// The context that the study recommends, or why there is none.
