@@ -108,7 +108,18 @@ fn losses(document: &Document, followed: &Followed) -> String {
 }
 
 fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
-    let header = ["threads", "woken by, mostly", "n", "wakeups", "total p50", "p99", "max us", "work p50", "max us"];
+    // Each by itself: a table that is too wide for its terminal comes in blocks.
+    let header = [
+        "threads",
+        "woken by, mostly",
+        "n",
+        "wakeups",
+        "total p50 us",
+        "total p99 us",
+        "total max us",
+        "work p50 us",
+        "work max us",
+    ];
     let of = |measure: &str, stage: Stage| {
         rows.iter().find(|row| row.measure == measure && row.stage == stage && row.cpu.is_none())
     };

@@ -31,7 +31,8 @@ pub fn html(study: &StudyReport<'_>, next: &[NextStep]) -> String {
         "<p>The study of Jones and Saroiu, <i>Predictable Scheduling for a Soft Modem</i> (MSR-TR-2000-88), section 6, with \
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns came while even a FIFO 99 thread was kept from the \
-         CPU. <i>Work</i> is what a block's work took. The simulator was asked about a machine without interference.{}</p>\n",
+         CPU. <i>Work</i> is what a block's work took, <i>bystander max</i> the longest time between two of the \
+         bystander's callbacks. The simulator was asked about a machine without interference.{}</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers,

@@ -22,9 +22,9 @@ pub(super) const HEADER: [&str; 14] = [
     "pending blocks",
     "work p50",
     "elapsed p50",
-    "max",
+    "elapsed max",
     "off 1 ms",
-    "longest",
+    "bystander max",
 ];
 
 /// What a run here shows: a device that ran may still be not judged.
@@ -81,7 +81,8 @@ pub fn text(study: &StudyReport<'_>) -> String {
         text,
         "\n{}: {} of every {}, {} buffers; the bystander is FIFO 95 every 1 ms on the same CPU; us.\n\
          \"machine's\" are underruns while even FIFO 99 was kept from the CPU; \"off 1 ms\" is the share of the\n\
-         bystander's callbacks that came more than 100 us away from 1 ms; \"work\" is what a block's work took.",
+         bystander's callbacks that came more than 100 us away from 1 ms, \"bystander max\" the longest time between\n\
+         two of them; \"work\" is what a block's work took.",
         study.profile.name,
         format_ns(study.profile.compute_ns),
         format_ns(study.profile.period_ns),
