@@ -152,11 +152,16 @@ impl fmt::Display for Context {
 
 /// A duration in the notation that is read, exactly.
 fn short(nanoseconds: u64) -> String {
-    match nanoseconds {
-        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
-        ns if ns % 1_000 == 0 => format!("{}us", ns / 1_000),
-        ns => format!("{ns}ns"),
+    let units = [(1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "us")];
+    let Some((unit_ns, digits, unit)) = units.into_iter().find(|(unit_ns, ..)| nanoseconds >= *unit_ns) else {
+        return format!("{nanoseconds}ns");
+    };
+    let (whole, rest) = (nanoseconds / unit_ns, nanoseconds % unit_ns);
+    if rest == 0 {
+        return format!("{whole}{unit}");
     }
+    let fraction = format!("{rest:0digits$}");
+    format!("{whole}.{}{unit}", fraction.trim_end_matches('0'))
 }
 
 #[cfg(test)]
@@ -174,7 +179,9 @@ mod tests {
             ("thread:other", "thread:other"),
             ("thread:idle", "thread:idle"),
             ("reservation:2ms/8ms", "reservation:2ms/8ms"),
-            ("reservation:500us/2.5ms", "reservation:500us/2500us"),
+            ("reservation:500us/2.5ms", "reservation:500us/2.5ms"),
+            ("reservation:1024ns/100us", "reservation:1.024us/100us"),
+            ("reservation:2000001ns/4s", "reservation:2.000001ms/4s"),
             ("slots:2/13", "slots:2ms/13ms"),
         ] {
             let context = Context::parse(text).unwrap();
@@ -203,6 +210,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_reservation_is_read_as_it_is_shown(
+            runtime_ns in MIN_RUNTIME_NS..5_000_000_000,
+            period_ns in 100_000..=4_000_000_000_u64,
+            form in prop::sample::select(vec![Form::Floating, Form::Slots]),
+        ) {
+            let reservation = Reservation { runtime_ns: runtime_ns.min(period_ns), period_ns, form };
+            let context = Context::Reservation(reservation);
+            prop_assert_eq!(Context::parse(&context.to_string()), Ok(context));
+        }
+
         #[test]
         fn nothing_panics(text in "\\PC*", kind in prop::sample::select(vec!["thread:", "reservation:", "slots:"])) {
             let _ = Context::parse(&text);
