@@ -2,14 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { along, along10, colour, dash, element, LETTER, margin, nearest, paper, spaced, TIMES } from "./axes";
 import type { Band, Drawn, Interval, Renderer } from "./types";
-import { milliseconds, seconds } from "./words";
-
-function inWords({ low, estimate, high }: Interval): string {
-  if (low !== null && high !== null) return estimate === null ? `${seconds(low)} to ${seconds(high)}` : `${seconds(estimate)} (${seconds(low)} to ${seconds(high)})`;
-  if (low !== null) return `at least ${seconds(low)}`;
-  if (high !== null) return `at most ${seconds(high)}`;
-  return "not known";
-}
+import { milliseconds, seconds, withLimits } from "./words";
 
 function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn {
   const height = Math.round(Math.min(440, Math.max(300, width * 0.45)));
@@ -80,7 +73,7 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
         head: milliseconds(places[place]),
         rows: lines.map((line) => {
           const index = line.ns.indexOf(places[place]);
-          return { name: line.name, colour: colour(line.style), text: index < 0 ? "–" : inWords(line.seconds[index]) };
+          return { name: line.name, colour: colour(line.style), text: index < 0 ? "–" : withLimits(line.seconds[index], seconds) };
         }),
       };
     },
@@ -96,7 +89,7 @@ export const band: Renderer<Band> = {
       head: [picture.x_axis.split(",")[0], ...picture.lines.map((line) => line.name)],
       rows: places.map((ns) => [
         milliseconds(ns),
-        ...picture.lines.map((line) => (line.ns.includes(ns) ? inWords(line.seconds[line.ns.indexOf(ns)]) : "–")),
+        ...picture.lines.map((line) => (line.ns.includes(ns) ? withLimits(line.seconds[line.ns.indexOf(ns)], seconds) : "–")),
       ]),
     };
   },

@@ -2,17 +2,11 @@
 import * as Plot from "@observablehq/plot";
 import { along, along10, colour, decades, element, LETTER as AXIS_LETTER, margin, paper, spaced, thinned, TIMES } from "./axes";
 import type { Drawn, Interval, Intervals, Renderer } from "./types";
-import { factor, seconds } from "./words";
+import { factor, seconds, withLimits } from "./words";
 
 const told = (picture: Intervals, value: number): string => (picture.unit === "factor" ? factor(value) : seconds(value));
 
-function inWords(picture: Intervals, { low, estimate, high }: Interval): string {
-  const say = (value: number) => told(picture, value);
-  if (low !== null && high !== null) return estimate === null ? `${say(low)} to ${say(high)}` : `${say(estimate)} (${say(low)} to ${say(high)})`;
-  if (low !== null) return `at least ${say(low)}`;
-  if (high !== null) return `at most ${say(high)}`;
-  return estimate === null ? "not known" : say(estimate);
-}
+const inWords = (picture: Intervals, interval: Interval): string => withLimits(interval, (value) => told(picture, value));
 
 /** Ends of an axis that holds all finite numbers with some room. */
 function domainOf(picture: Intervals): [number, number] {

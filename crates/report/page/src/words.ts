@@ -1,6 +1,6 @@
 // Numbers as people read them. Times are handed over in nanoseconds and shown in microseconds.
 
-import type { Subject } from "./types";
+import type { Interval, Subject } from "./types";
 
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -53,6 +53,15 @@ export function factor(value: number): string {
   if (value >= 100) return whole.format(value);
   if (value >= 10) return value.toFixed(1);
   return String(Number(value.toFixed(value >= 0.095 ? 2 : 3)));
+}
+
+/** A number with its limits, as the program's text gives it: an estimate whose upper limit no recording could show is
+ * still told. */
+export function withLimits({ low, estimate, high }: Interval, say: (value: number) => string): string {
+  if (low !== null && high !== null) return estimate === null ? `${say(low)} to ${say(high)}` : `${say(estimate)} (${say(low)} to ${say(high)})`;
+  if (low !== null) return estimate === null ? `at least ${say(low)}` : `${say(estimate)} (${say(low)} or more)`;
+  if (high !== null) return `at most ${say(high)}`;
+  return estimate === null ? "not known" : say(estimate);
 }
 
 /** A time in the unit that suits its length, as the program gives it. */
