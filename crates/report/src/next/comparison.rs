@@ -1,10 +1,10 @@
 //! After a comparison.
 
-use super::options::{as_written, same_threads};
+use super::options::{as_written, exact_time, same_threads, value_of};
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
-use punctual_comparison::{Comparison, MIN_RUNS, Outcome as Difference, Shared, Standing};
+use punctual_comparison::{Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Shared, Standing};
 use punctual_recording::{Document, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first`
@@ -60,13 +60,29 @@ pub fn after_comparison(
     let (options, command) =
         followed.map(|(followed, provenance)| threads_again(followed, provenance)).unwrap_or_default();
     let purpose = format!("on side {later} records what delays it");
-    vec![NextStep::new(&purpose, format!("sudo punctual record --why p99{options}{command}"))]
+    let why = evidence(decisive_count(comparison), document.map(|document| &document.provenance.command_line[..]));
+    vec![NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))]
+}
+
+/// The cycles or requests of which one side has more.
+fn decisive_count(comparison: &Comparison) -> Option<&CountComparison> {
+    comparison.counts.iter().find(|row| row.outcome != Difference::NoDifference)
 }
 
 /// What the cycles and requests say, or else the wakeups.
 fn decided(comparison: &Comparison) -> Difference {
-    let mut outcomes = comparison.counts.iter().map(|row| row.outcome).chain([comparison.outcome]);
-    outcomes.find(|outcome| *outcome != Difference::NoDifference).unwrap_or(Difference::NoDifference)
+    decisive_count(comparison).map_or(comparison.outcome, |row| row.outcome)
+}
+
+/// Above what to keep evidence: what was written when the side was recorded, or else what the sides differ in.
+fn evidence(decisive: Option<&CountComparison>, words: Option<&[String]>) -> String {
+    let written = words.and_then(|words| value_of(words, "", "--why"));
+    match (written, decisive.map(|row| &row.what)) {
+        (Some(written), _) => shell_word(&printable(written)),
+        (None, Some(Counted::Requests { threshold_ns })) => exact_time(*threshold_ns),
+        (None, Some(Counted::Cycles { period_ns, .. })) => format!("{} --why-stage response", exact_time(*period_ns)),
+        (None, None) => "p99".to_owned(),
+    }
 }
 
 /// The commands that record further runs of both sides, and the one that compares them again.
@@ -185,6 +201,7 @@ pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_comparison::{EventCount, RateRatio};
 
     #[test]
     fn a_recording_is_made_again_elsewhere_and_otherwise_the_same() {
@@ -229,5 +246,29 @@ mod tests {
         let provenance = Provenance { command_line, ..Provenance::default() };
         let (options, command) = threads_again(&followed, &provenance);
         assert_eq!((options.as_str(), command.as_str()), (" --why-stage request --comm '^worker' --period 5ms", ""));
+    }
+
+    #[test]
+    fn evidence_is_kept_above_the_threshold_of_the_side_or_what_the_sides_differ_in() {
+        let row = |what| CountComparison {
+            what,
+            a: EventCount::default(),
+            b: EventCount::default(),
+            ratio: RateRatio { low: None, estimate: None, high: None },
+            outcome: Difference::Worse,
+        };
+        let requests = row(Counted::Requests { threshold_ns: 20_000_000 });
+        let cycles = row(Counted::Cycles { of: "robot-ctl".to_owned(), period_ns: 2_500_000 });
+        for (line, decisive, expected) in [
+            ("punctual record --comm ^api --why 20ms --why-stage request", Some(&requests), "20ms"),
+            ("punctual record --comm ^api", Some(&requests), "20ms"),
+            ("punctual record --comm ^robot --period 2.5ms", Some(&cycles), "2.5ms --why-stage response"),
+            ("punctual record --why=300us -p 90", None, "300us"),
+            ("punctual record -p 90", None, "p99"),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(evidence(decisive, Some(&words)), expected, "{line}");
+        }
+        assert_eq!(evidence(None, None), "p99");
     }
 }
