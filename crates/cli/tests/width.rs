@@ -262,7 +262,7 @@ fn an_answer_ends_with_what_to_run_next() {
         ("report log.punctual", "punctual log show log.punctual"),
         ("log show log.punctual --to 20ms", "punctual log show log.punctual --perfetto log.pftrace"),
         ("report device.punctual", "sudo punctual reserve v90"),
-        ("compare check/idle.punctual check/loaded.punctual record.punctual", "punctual compare side1 side2 side3"),
+        ("compare check/idle.punctual check/loaded.punctual record.punctual", "punctual compare A B C"),
     ];
     for (command, next) in cases {
         let (text, _) = said(command, &[]);

@@ -154,9 +154,15 @@ fn threads_again(followed: &Followed, provenance: &Provenance) -> (String, Strin
 }
 
 /// After several sides compared with the first: the stages of the one that differs most, or directories with enough
-/// runs. `named` holds the sides' names from the command line, beginning with the one that all are compared with;
-/// `again` is the command that measured them, with another number of repeats.
-pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn Fn(usize) -> String>) -> Vec<NextStep> {
+/// runs. `named` holds the sides' names from the command line, beginning with the one that all are compared with, and
+/// `directories` those that hold all of a side's recordings; `again` is the command that measured them, with another
+/// number of repeats.
+pub fn after_comparisons(
+    found: &[Shared],
+    named: &[String],
+    directories: &[Option<String>],
+    again: Option<&dyn Fn(usize) -> String>,
+) -> Vec<NextStep> {
     let mut steps = Vec::new();
     let unjudged: Vec<&Comparison> =
         (found.iter().map(|shared| &shared.comparison)).filter(|one| one.standing != Standing::Systems).collect();
@@ -166,8 +172,12 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
         steps.push(NextStep::new("measures all sides in turn, often enough for a verdict", again(enough)));
     } else if !unjudged.is_empty() {
         let purpose = format!("takes directories: record all sides in turn, at least {MIN_RUNS} recordings in each");
-        let example: Vec<String> = (1..=named.len()).map(|number| format!("side{number}")).collect();
-        steps.push(NextStep::new(&purpose, format!("punctual compare {}", example.join(" "))));
+        let sides = (0..named.len()).zip('A'..).map(|(side, letter)| {
+            let directory = directories.get(side).and_then(Option::as_deref);
+            directory.map_or_else(|| letter.to_string(), shell_word)
+        });
+        let sides: Vec<String> = sides.collect();
+        steps.push(NextStep::new(&purpose, format!("punctual compare {}", sides.join(" "))));
     }
     let most = found.iter().zip(named.iter().skip(1)).min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p));
     if let (Some((_, side)), Some(first)) = (most, named.first()) {
@@ -178,18 +188,25 @@ pub fn after_comparisons(found: &[Shared], named: &[String], again: Option<&dyn 
 }
 
 /// After a comparison of inputs: runs measured in turn if these cannot tell, otherwise the inputs of the slower side;
-/// of sides at different paces no further runs would tell. `first` are recordings of A and of B.
-pub fn after_interact_comparison(comparison: &InputComparison, first: [&str; 2]) -> Vec<NextStep> {
+/// of sides at different paces no further runs would tell. `first` are recordings of A and of B, and `directories` those
+/// that hold all of a side's.
+pub fn after_interact_comparison(
+    comparison: &InputComparison,
+    first: [&str; 2],
+    directories: [Option<&str>; 2],
+) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
     let is_told_by_more = comparison.standing != Standing::OtherPace;
     if is_told_by_more && (!is_verdict || comparison.outcome == InputOutcome::NoDifference) {
         let runs =
             comparison.runs_needed.unwrap_or(if is_verdict { 2 * comparison.a.runs } else { MIN_RUNS }).max(MIN_RUNS);
+        let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
+        let [of_a, of_b] = [a, b].map(|directory| shell_word(&format!("{directory}/NUMBER.punctual")));
         let purpose = format!(
-            "takes directories: `punctual interact -o before/1.punctual`, `-o after/1.punctual`, `-o before/2.punctual` and so on in turn, {} in each",
+            "takes directories: run `punctual interact` as before, in turn with `-o {of_a}` and `-o {of_b}`, {} in each",
             counted(runs as u64, "recording")
         );
-        return vec![NextStep::new(&purpose, "punctual compare before after".to_owned())];
+        return vec![NextStep::new(&purpose, format!("punctual compare {} {}", shell_word(a), shell_word(b)))];
     }
     let slower = first[usize::from(comparison.outcome != InputOutcome::Better)];
     vec![NextStep::new(

@@ -1,6 +1,6 @@
 //! `punctual compare` of recordings of inputs to a program.
 
-use super::Written;
+use super::{Written, directory_of};
 use crate::args::CompareArguments;
 use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
@@ -20,9 +20,12 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
         return Err(Usage(what.to_owned()).into());
     }
     let first = [a, b].map(|side| side.paths.first().map(|path| printable_path(path)).unwrap_or_default());
+    let directories: Vec<Option<String>> =
+        arguments.sides.iter().zip([a, b]).map(|(given, side)| directory_of(&side.paths, given)).collect();
+    let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
     let (a, b) = (open_input_side(&a.name, &a.paths)?, open_input_side(&b.name, &b.paths)?);
     let comparison = compare_inputs(&a, &b)?;
-    let next = punctual_report::after_interact_comparison(&comparison, [&first[0], &first[1]]);
+    let next = punctual_report::after_interact_comparison(&comparison, [&first[0], &first[1]], directories);
     let mut code = if arguments.exit_code { outcome_code(&comparison) } else { 0 };
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {

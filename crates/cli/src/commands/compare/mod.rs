@@ -99,8 +99,7 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     let first = [a, b].map(|side| side.runs.first().map(|run| &run.document));
     let next = arguments.repeat.map_or_else(
         || {
-            let given = arguments.sides.iter().zip(&taken.opened);
-            let directories: Vec<Option<String>> = given.map(|(given, opened)| opened.directory(given)).collect();
+            let directories = directories(arguments, taken);
             let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
             punctual_report::after_comparison(&comparison, first, directories, None)
         },
@@ -167,10 +166,10 @@ fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, out
     }
     let next = if arguments.repeat.is_some() {
         let made: Vec<String> = taken.opened.iter().filter_map(Opened::place).collect();
-        punctual_report::after_comparisons(&found, &made, Some(&again))
+        punctual_report::after_comparisons(&found, &made, &[], Some(&again))
     } else {
         let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
-        punctual_report::after_comparisons(&found, &named, None)
+        punctual_report::after_comparisons(&found, &named, &directories(arguments, taken), None)
     };
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
@@ -206,17 +205,23 @@ impl Opened {
         Ok(Opened { side: open_side(name, &paths)?, paths })
     }
 
-    /// The directory that holds the runs of a side that was given so: that directory, or several recordings in one.
-    fn directory(&self, given: &Path) -> Option<String> {
-        let directory = self.paths.first()?.parent().filter(|parent| !parent.as_os_str().is_empty())?;
-        let is_of_all = self.paths.iter().all(|path| path.parent() == Some(directory));
-        (is_of_all && (self.paths.len() > 1 || directory == given)).then(|| printable_path(directory))
-    }
-
     /// The directory of a side that this command measured.
     fn place(&self) -> Option<String> {
         Some(printable_path(self.paths.first()?.parent()?))
     }
+}
+
+/// The directory that holds the runs of a side that was given so: that directory, or several recordings in one.
+fn directory_of(paths: &[PathBuf], given: &Path) -> Option<String> {
+    let directory = paths.first()?.parent().filter(|parent| !parent.as_os_str().is_empty())?;
+    let is_of_all = paths.iter().all(|path| path.parent() == Some(directory));
+    (is_of_all && (paths.len() > 1 || directory == given)).then(|| printable_path(directory))
+}
+
+/// The directories of the sides that were given so.
+fn directories(arguments: &CompareArguments, taken: &Taken) -> Vec<Option<String>> {
+    let given = arguments.sides.iter().zip(&taken.opened);
+    given.map(|(given, opened)| directory_of(&opened.paths, given)).collect()
 }
 
 /// What is drawn over time: the runs of both sides in turn, as many as fit on a page. A run that cannot be drawn does
