@@ -65,8 +65,9 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// What the outcome applies to.
     pub standing: Standing,
-    /// How many runs of each side it would take to find a difference of the estimated size four times out of five, by
-    /// the figure that shows it most clearly; `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
+    /// How many runs of each side it would take to find a difference of the estimated size four times out of five: of
+    /// the cycles or requests in which the sides differ, or else by the figure of the wakeups that shows it most clearly;
+    /// `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.
     pub decided_by: Option<(usize, usize)>,
@@ -188,6 +189,9 @@ pub(crate) fn compare_with(
     let device_rows = measures.iter().filter_map(|(left, right)| {
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
+    let counts = counts(&a.runs, &b.runs, is_paired, confidence);
+    let decisive = counts.iter().find(|row| row.outcome != Outcome::NoDifference);
+    let runs_needed = decisive.map_or_else(|| needed.min(), |row| row.runs_needed);
     let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
     let notes = notes(a, b, standing, is_paired).into_iter().chain(note_on_absent(absent)).collect();
     Ok(Comparison {
@@ -195,9 +199,9 @@ pub(crate) fn compare_with(
         b: summary(b),
         outcome,
         standing,
-        runs_needed: needed.min(),
+        runs_needed,
         decided_by,
-        counts: counts(&a.runs, &b.runs, is_paired, confidence),
+        counts,
         devices: device_rows.flatten().collect(),
         throughput: throughput(a, b),
         differences: differences_of_runs(&a.runs[0], &b.runs[0]),

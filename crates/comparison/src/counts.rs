@@ -8,7 +8,7 @@
 use crate::blocks::Run;
 use crate::devices::RateRatio;
 use crate::figure::{Estimate, Figure};
-use crate::ratio::{Demand, WORTH_THE_NAME, logarithms};
+use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, runs_that_find};
 use crate::resample::variance_of_sum;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
@@ -66,6 +66,9 @@ pub struct CountComparison {
     pub ratio: RateRatio,
     /// What that amounts to.
     pub outcome: Outcome,
+    /// How many runs of each side it would take to find a difference of the estimated size four times out of five; `None`
+    /// if that is more than [`crate::ratio::MAX_RUNS_NEEDED`], or if a side counted nothing.
+    pub runs_needed: Option<usize>,
 }
 
 /// One run's events.
@@ -156,7 +159,16 @@ fn compare(what: Counted, a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64)
         RateRatio { high: Some(high), .. } if high < WORTH_THE_NAME.recip() => Outcome::Better,
         _ => Outcome::NoDifference,
     };
-    CountComparison { what, a: left, b: right, ratio, outcome }
+    let runs_needed = if ratio.low.is_some() || ratio.high.is_some() { rate_runs_needed(a, b) } else { None };
+    CountComparison { what, a: left, b: right, ratio, outcome, runs_needed }
+}
+
+/// How many runs of each side show that the rates differ as much as these do.
+fn rate_runs_needed(a: &[OfRun], b: &[OfRun]) -> Option<usize> {
+    let [of_a, of_b] = [a, b].map(|runs| runs.iter().map(estimate).collect::<Vec<Estimate>>());
+    let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
+    let wanted = (mean(&of_b) - mean(&of_a)).abs() - WORTH_THE_NAME.ln();
+    runs_that_find(wanted, RATE, &of_a, &of_b, FAMILY)
 }
 
 fn sum(runs: &[OfRun]) -> EventCount {
@@ -273,6 +285,15 @@ pub(crate) mod tests {
         // A run that could not count.
         let uncounted = [OfRun::default(), run(200, 200), run(200, 200)];
         assert_eq!(compared(&uncounted, &spread_out(&[0, 0, 0])).ratio.high, None);
+    }
+
+    #[test]
+    fn the_larger_a_difference_the_fewer_runs_find_it() {
+        let of = |a: u64, b: u64| compared(&spread_out(&[a]), &spread_out(&[b])).runs_needed;
+        let needed = [of(20, 2_000), of(20, 200), of(20, 40)].map(|runs| runs.unwrap_or(usize::MAX));
+        assert!(needed.is_sorted() && needed[0] < needed[2], "{needed:?}");
+        assert_eq!(needed[0], crate::standing::MIN_RUNS, "{needed:?}");
+        assert_eq!((of(20, 21), of(0, 0)), (None, None));
     }
 
     #[test]

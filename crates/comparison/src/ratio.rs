@@ -244,7 +244,19 @@ pub(crate) fn logarithms(
 /// expected and as these did; `None` if more than [`MAX_RUNS_NEEDED`] would be needed.
 pub(crate) fn runs_needed(ratio: &Ratio, a: &[Estimate], b: &[Estimate], family: usize) -> Option<usize> {
     let wanted = ratio.estimate.ln().abs() - ratio.same_within.ln();
-    let Spread { variance, degrees, excess } = spread(ratio.figure, a, b, false);
+    runs_that_find(wanted, ratio.figure, a, b, family)
+}
+
+/// How many runs of each side find a difference whose logarithm is this far above what counts as none, as
+/// [`runs_needed`] says.
+pub(crate) fn runs_that_find(
+    wanted: f64,
+    figure: Figure,
+    a: &[Estimate],
+    b: &[Estimate],
+    family: usize,
+) -> Option<usize> {
+    let Spread { variance, degrees, excess } = spread(figure, a, b, false);
     let counted = counted(family, excess);
     (crate::standing::MIN_RUNS..=MAX_RUNS_NEEDED).find(|&runs| {
         let error = (variance * 2.0 / runs as f64).sqrt();

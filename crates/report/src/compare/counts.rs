@@ -198,7 +198,14 @@ mod tests {
     fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
         let count = |(events, exposure)| EventCount { events, least: events, exposure };
         let [low, estimate, high] = limits;
-        CountComparison { what, a: count(a), b: count(b), ratio: RateRatio { low, estimate, high }, outcome }
+        CountComparison {
+            what,
+            a: count(a),
+            b: count(b),
+            ratio: RateRatio { low, estimate, high },
+            outcome,
+            runs_needed: None,
+        }
     }
 
     #[test]

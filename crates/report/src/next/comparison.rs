@@ -273,6 +273,7 @@ mod tests {
             b: EventCount::default(),
             ratio: RateRatio { low: None, estimate: None, high: None },
             outcome: Difference::Worse,
+            runs_needed: None,
         };
         let requests = row(Counted::Requests { threshold_ns: 20_000_000 });
         let cycles = row(Counted::Cycles { of: "robot-ctl".to_owned(), period_ns: 2_500_000 });
