@@ -2,6 +2,7 @@
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::{Measurement, load_name};
+use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
     Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, format_ns,
@@ -200,18 +201,28 @@ pub fn check_verdict(measurement: &Measurement) -> String {
         });
         parts.collect()
     };
+    let work = |id: &str| {
+        let mut devices = measurement.devices.iter().map(|row| &row.answer.device);
+        devices.find(|device| device.id == id).map_or_else(String::new, assumed_work)
+    };
     let (small, large) = (crackles("audio64"), crackles("audio256"));
     let mut verdict = if !large.is_empty() {
-        format!("Music would have crackled {}, even with 256-frame buffers at 48 kHz.", large.join(" and "))
+        let work = work("audio256");
+        format!("Music would have crackled {}, even with 256-frame buffers at 48 kHz{work}.", large.join(" and "))
     } else if !small.is_empty() {
         format!(
-            "Music with 64-frame buffers at 48 kHz would have crackled {}; with 256 frames it would have played without a gap.",
+            "Music with 64-frame buffers at 48 kHz{} would have crackled {}; with 256 frames it would have played without a gap.",
+            work("audio64"),
             small.join(" and ")
         )
     } else {
         let parts: Vec<String> =
             documents.iter().map(|document| format!("{} {}", spoken_duration(document), when(document))).collect();
-        format!("Music with 64-frame buffers at 48 kHz would have played without a gap for {}.", parts.join(" and "))
+        let work = work("audio64");
+        format!(
+            "Music with 64-frame buffers at 48 kHz{work} would have played without a gap for {}.",
+            parts.join(" and ")
+        )
     };
     let worst: Vec<String> = documents
         .iter()
@@ -221,6 +232,17 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
     format!("{}{verdict}{}", conditions(&documents), not_idle(&documents))
+}
+
+/// The share of each period that a device is taken to work, as it follows what else is said of the device; nothing where
+/// the share is no assumption.
+fn assumed_work(device: &Profile) -> String {
+    let percent = device.compute_ns as f64 * 100.0 / device.period_ns.max(1) as f64;
+    if matches!(device.sources.compute, Source::Assumption(_)) {
+        format!(" and {percent:.0} % of each period of work (assumed)")
+    } else {
+        String::new()
+    }
 }
 
 /// Says that the half without a load was not an idle machine, at the end of a check's verdict.
@@ -290,5 +312,15 @@ mod tests {
         let why = "not fifo:80 (Operation not permitted; run as root, or CAP_SYS_NICE)";
         assert_eq!(at_normal_priority(why), "Measured at normal priority, not fifo:80: the note says why.");
         assert_eq!(at_normal_priority("not fifo:80"), "Measured at normal priority, not fifo:80.");
+    }
+
+    #[test]
+    fn the_work_of_a_check_is_said_where_it_is_assumed() {
+        let catalogue = punctual_device::Catalogue::shipped();
+        for id in ["audio64", "audio256"] {
+            let device = catalogue.find(id).expect("the check asks about it");
+            assert_eq!(assumed_work(device), " and 10 % of each period of work (assumed)", "{id}");
+            assert_eq!(assumed_work(&device.with_written_compute("50%").unwrap()), "", "{id}");
+        }
     }
 }
