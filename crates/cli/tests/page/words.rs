@@ -61,5 +61,13 @@ fn the_page_of_causes_says_what_left_no_evidence() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = format!("of {} late wakeups 114 left no evidence", late + 114);
     assert!(text.contains(&said), "{text}{}", stderr(&output));
-    assert!(std::fs::read_to_string(directory.path().join("a.html")).unwrap().contains(&said));
+    let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
+    assert!(page.contains(&said));
+    // The parts of each example are set as a list where a screen is narrow.
+    let examples: Vec<&str> = page.split("<caption>The parts of episode ").skip(1).collect();
+    assert!(!examples.is_empty(), "no example");
+    for example in examples {
+        let table = example.split("</table>").next().unwrap();
+        assert!(table.contains("data-label=\"us\"") && table.contains(">total</th>"), "{table}");
+    }
 }

@@ -123,7 +123,7 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
             microseconds(Some(cause.total_ns)),
             example.id
         );
-        episode(body, example);
+        episode(body, example, &cause.kind.cause(&cause.who));
     }
 }
 
@@ -137,24 +137,18 @@ fn explanation(body: &mut String, kind: Kind) {
     );
 }
 
-fn episode(body: &mut String, episode: &EpisodeView) {
-    body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">kind</th><th scope=\"col\">name</th><th scope=\"col\">code</th></tr></thead><tbody>\n");
-    for part in &episode.split.parts {
-        let _ = writeln!(
-            body,
-            "<tr><td class=\"n\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            microseconds(Some(part.ns)),
-            part.kind.label(),
-            escape(part.who.name()),
-            escape(&part.detail.as_ref().map(as_detail).unwrap_or_default())
-        );
-    }
-    let _ = writeln!(
-        body,
-        "<tr><td class=\"n\">{}</td><td>total</td><td></td><td></td></tr>",
-        microseconds(Some(episode.total_ns))
-    );
-    body.push_str("</tbody></table></div>\n");
+/// An episode of this cause: its parts, and what else is known of it.
+fn episode(body: &mut String, episode: &EpisodeView, cause: &str) {
+    let row = |kind: &str, ns: u64, name: &str, code: String| {
+        vec![Value::text(kind), Value::Ns(Some(ns)), Value::text(name), Value::text(code)]
+    };
+    let parts = episode.split.parts.iter().map(|part| {
+        let code = part.detail.as_ref().map(as_detail).unwrap_or_default();
+        row(part.kind.label(), part.ns, part.who.name(), code)
+    });
+    let rows = parts.chain([row("total", episode.total_ns, "", String::new())]).collect();
+    let columns = vec![Column::words("kind"), Column::numbers("us"), Column::words("name"), Column::words("code")];
+    Table { caption: format!("The parts of episode {}, an example of {cause}", episode.id), columns, rows }.html(body);
     waits(body, episode);
     for stack in &episode.late_stacks {
         let _ = writeln!(body, "<p class=\"soft\">Below a late timer interrupt: {}</p>", escape(&stack.join(" < ")));
