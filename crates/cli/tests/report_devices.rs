@@ -22,6 +22,15 @@ fn runs_beside_other_competitors_are_not_added_up() {
     // Nothing that was tested is another program.
     assert!(both["verdict"].as_str().unwrap().contains("beside the device, with no load added"), "{}", both["verdict"]);
 
+    // What became of the devices is there for each run, as the report of that run alone has it.
+    for (one, name) in both["device_runs"].as_array().unwrap().iter().zip(["a", "b"]) {
+        let alone = json(&run(directory.path(), &["report", name, "--json"]));
+        for member in ["recording", "verdict", "contexts"] {
+            assert_eq!(one[member], alone[member], "{name}: {member}");
+        }
+    }
+    assert_eq!(both["device_runs"].as_array().unwrap().len(), 2, "{both}");
+
     let output = run(directory.path(), &["report", "a", "b"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let text = stdout(&output);

@@ -14,7 +14,9 @@ use punctual_context::own::OwnWork;
 use punctual_device::{Catalogue, Profile};
 use punctual_kernel::scheduling;
 use punctual_load::Load;
-use punctual_recording::{Directory, EndReason, Recording, format_ns, read_activation_document};
+use punctual_recording::{
+    ActivationDocument, Directory, Document, EndReason, Recording, format_ns, read_activation_document,
+};
 use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifiedRow, VerifyAnswer};
@@ -72,6 +74,33 @@ pub(super) fn report_each(paths: &[PathBuf]) -> anyhow::Result<Option<u8>> {
     }
     output::print_text(&(texts.join("\n") + &punctual_report::next_text(&next)));
     Ok(Some(0))
+}
+
+/// A run of devices that was read.
+pub(super) struct Activated {
+    path: PathBuf,
+    document: Document,
+    activations: ActivationDocument,
+}
+
+impl Activated {
+    /// The runs of devices among these recordings. Whatever is wrong with the activations, the wakeups beside them are
+    /// reported on.
+    pub(super) fn among(recordings: &[PathBuf]) -> anyhow::Result<Vec<Activated>> {
+        let mut runs = Vec::new();
+        for path in recordings {
+            if let Some(activations) = read_activation_document(path).ok().flatten() {
+                let document = Recording::open(path)?.into_document();
+                runs.push(Activated { path: path.clone(), document, activations });
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The run as reports see it.
+    pub(super) fn run(&self) -> Run<'_> {
+        Run { path: &self.path, document: &self.document, activations: &self.activations }
+    }
 }
 
 fn print_run(run: &Run<'_>, next: &[NextStep], output: Output, failure: Option<&str>, code: u8) {

@@ -1,6 +1,7 @@
 //! `punctual report`.
 
 use super::artifacts::Artifacts;
+use super::device::Activated;
 use super::unread::{CYCLES, INTERARRIVAL, PICTURES, SUMS, Unread, WAKEUPS};
 use crate::args::ReportArguments;
 use crate::output::{self, Output, Usage};
@@ -11,6 +12,7 @@ use punctual_recording::{
     BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
     merge, printable, printable_path, read_activation_document,
 };
+use punctual_report::device::{Run, with_device_runs};
 use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{LoopCycles, Recorded, recording_page};
@@ -53,8 +55,10 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         interarrival.extend(found.into_iter().flatten());
     }
     let mut artifacts = Artifacts::default();
+    let activated = Activated::among(&recordings)?;
+    let runs: Vec<Run<'_>> = activated.iter().map(Activated::run).collect();
     if let Some(path) = &arguments.html {
-        let page = measured.page(&punctual_study::usual_devices()).html()?;
+        let page = with_device_runs(measured.page(&punctual_study::usual_devices()), &runs).html()?;
         measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
     let missing = measured.missing_rows();
@@ -64,7 +68,8 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
         output::note(&missing);
     }
     if output.json {
-        output::answer_beside(artifacts.failure(), ReportAnswer::new(&measurement, &interarrival), 0);
+        let answer = ReportAnswer::new(&measurement, &interarrival).with_device_runs(&runs);
+        output::answer_beside(artifacts.failure(), answer, 0);
     } else {
         print(&measurement, &interarrival, arguments);
     }

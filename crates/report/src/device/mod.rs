@@ -13,9 +13,9 @@ mod verdict;
 mod verify;
 mod watched;
 
-pub use answer::{DeviceAnswer, ProfilesAnswer, StudyAnswer, VerifyAnswer};
+pub use answer::{DeviceAnswer, DeviceRunRow, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use origins::under_origins;
-pub use page::device_page;
+pub use page::{device_page, with_device_runs};
 pub use run::Run;
 pub use text::*;
 pub use verdict::*;

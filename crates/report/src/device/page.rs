@@ -1,6 +1,6 @@
 //! The page of a recording of soft devices: what became of them, then what happened to the bystander.
 
-use super::answer::DeviceAnswer;
+use super::answer::{DeviceAnswer, DeviceRunRow};
 use super::pending::in_blocks;
 use super::run::Run;
 use super::text::{how, notes, pc99_words};
@@ -10,7 +10,7 @@ use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use punctual_device::keeps_up;
-use punctual_recording::DeviceSummary;
+use punctual_recording::{DeviceSummary, printable_path};
 
 /// Makes the page of a device's run from the one for the bystander's wakeups.
 pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
@@ -52,6 +52,41 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
         report: value(&DeviceAnswer::new(run, next)),
         ..bystander
     }
+}
+
+/// Adds what became of the devices of several runs to the page of the wakeups beside them, and to the answer that it
+/// carries.
+pub fn with_device_runs(mut page: Page, runs: &[Run<'_>]) -> Page {
+    if runs.is_empty() {
+        return page;
+    }
+    let blocks = runs.iter().flat_map(|run| {
+        let (devices, name) = (&run.activations.devices, printable_path(run.path));
+        let tables = [blocks(devices), times(devices)].into_iter().chain(decoded(devices));
+        // Each by its own name, for those who go from table to table.
+        let tables = tables.map(|table| Block::Table(Table { caption: format!("{}, {name}", table.caption), ..table }));
+        let tables: Vec<Block> = tables.collect();
+        [Block::Heading(name), Block::Text(verdict(run))].into_iter().chain(tables)
+    });
+    let section = Section {
+        id: "kept-up".into(),
+        title: "Whether the devices kept up".into(),
+        lead: "A device keeps up if it has no underrun but those of the machine, at which even FIFO 99 was kept from the CPU. What was \
+               tested differs from run to run and is not added up. All that follows is of the bystanders beside them."
+            .into(),
+        blocks: blocks.collect(),
+    };
+    page.sections.insert(0, section);
+    for note in runs.iter().flat_map(notes) {
+        if !page.warnings.contains(&note) {
+            page.warnings.push(note);
+        }
+    }
+    if let Some(answer) = page.report.as_object_mut() {
+        let rows = serde_json::to_value(DeviceRunRow::all(runs)).unwrap_or_default();
+        answer.insert("device_runs".to_owned(), rows);
+    }
+    page
 }
 
 /// What became of the blocks of each device.

@@ -1,6 +1,7 @@
 //! The answer of `report`, `record` and `check`.
 
 use crate::answer::Answer;
+use crate::device::{DeviceRunRow, Run};
 use crate::forecast::interarrival::InterarrivalRow;
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
@@ -40,6 +41,9 @@ pub struct ReportAnswer<'a> {
     /// How late events follow one another, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     interarrival: Option<Vec<InterarrivalEntry<'a>>>,
+    /// What became of the devices of each recording of devices; the rest is of the bystanders beside them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    device_runs: Vec<DeviceRunRow<'a>>,
 }
 
 impl<'a> ReportAnswer<'a> {
@@ -71,7 +75,14 @@ impl<'a> ReportAnswer<'a> {
             devices: measurement.devices.iter().map(JudgedRow::new).collect(),
             parts: measurement.parts.iter().map(|(path, document)| PartRow::new(path, document)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),
+            device_runs: Vec::new(),
         }
+    }
+
+    /// The same with what became of the devices of these runs.
+    #[must_use]
+    pub fn with_device_runs(self, runs: &[Run<'a>]) -> ReportAnswer<'a> {
+        ReportAnswer { device_runs: DeviceRunRow::all(runs), ..self }
     }
 }
 

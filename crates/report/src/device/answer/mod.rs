@@ -1,11 +1,13 @@
 //! The answers of `punctual device`.
 
 mod profiles;
+mod runs;
 mod study;
 mod verify;
 mod work;
 
 pub use profiles::ProfilesAnswer;
+pub use runs::DeviceRunRow;
 pub use study::StudyAnswer;
 pub use verify::VerifyAnswer;
 
