@@ -160,7 +160,7 @@ fn what_is_left_out_is_counted_once() {
             text.lines()
                 .next()
                 .unwrap()
-                .contains("Left out: 20 without evidence. So 20 of 25 late wakeups are not explained."),
+                .contains("Left out of these shares: 20 without evidence. So 20 of 25 late wakeups are not explained."),
             "{text}"
         );
         assert!(text.contains("late 25   kept 5   void 0   without evidence 20   "), "{text}");
@@ -170,7 +170,10 @@ fn what_is_left_out_is_counted_once() {
     let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());
     assert!(text.contains("late 20   kept 19   void 0   without evidence 1   "), "{text}");
     let first = text.lines().next().unwrap();
-    assert!(first.contains("Left out: 1 without evidence.") && !first.contains("not explained"), "{text}");
+    assert!(
+        first.contains("Left out of these shares: 1 without evidence.") && !first.contains("not explained"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
-use super::model::{OnlyThread, WhyReport};
+use super::model::{EpisodeView, OnlyThread, WhyReport};
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
@@ -30,9 +30,18 @@ impl WhyReport<'_> {
         if self.stage() == Stage::Request { ("request", "requests") } else { ("wakeup", "wakeups") }
     }
 
+    /// All that counted as late, with evidence or without; of one thread, those that were kept.
+    fn late(&self) -> u64 {
+        let kept = self.episodes.len() as u64;
+        match (&self.only, &self.recorder) {
+            (None, Some(recorder)) => recorder.late.max(kept),
+            _ => kept,
+        }
+    }
+
     /// The late ones, of how many if that was counted.
     fn late_ones(&self) -> String {
-        let (late, (one, _)) = (self.whole() as u64, self.nouns());
+        let (late, (one, _)) = (self.late(), self.nouns());
         let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
         match all.filter(|all| *all >= late) {
             Some(all) => format!("{} of {}", grouped(late), counted(all, one)),
@@ -40,14 +49,22 @@ impl WhyReport<'_> {
         }
     }
 
-    /// How long the longest of several requests took: a cause's longest part is easily taken for it.
+    /// How long the longest of several requests took: a cause's longest part is easily taken for it. That of a void one is
+    /// known, too.
     fn slowest(&self) -> String {
-        let late = self.episodes.iter().filter(|episode| episode.void.is_none() && !episode.is_only_idle());
-        match late.map(|episode| episode.total_ns.saturating_sub(episode.idle_ns())).max().filter(|_| self.whole() > 1)
-        {
-            Some(ns) if self.stage() == Stage::Request => format!(", the slowest {}", format_ns(ns)),
-            _ => String::new(),
+        if self.stage() != Stage::Request || self.late() <= 1 {
+            return String::new();
         }
+        // What the evidence of a void one says, such as that no request was waiting, may be wrong.
+        let took_ns = |episode: &EpisodeView| match episode.void {
+            Some(_) => Some(episode.total_ns),
+            None if episode.is_only_idle() => None,
+            None => Some(episode.total_ns.saturating_sub(episode.idle_ns())),
+        };
+        let took = self.episodes.iter().filter_map(|episode| Some((took_ns(episode)?, episode.void.is_some())));
+        let Some((ns, is_void)) = took.max() else { return String::new() };
+        let kept = if self.late() > self.episodes.len() as u64 { " with evidence" } else { "" };
+        format!(", the slowest{kept} {}{}", format_ns(ns), if is_void { " (void)" } else { "" })
     }
 
     /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
@@ -127,7 +144,7 @@ impl WhyReport<'_> {
             self.cut(),
             self.late_ones(),
             self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
-            self.exceeded(self.whole() as u64),
+            self.exceeded(self.late()),
             self.slowest(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
@@ -163,7 +180,7 @@ impl WhyReport<'_> {
             let (count, seem) = (grouped(only), agreeing(only, "seems", "seem"));
             let _ = write!(verdict, " {count} of them only {seem} late: no request was waiting (idle).");
         }
-        verdict.push_str(&self.left_out());
+        verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
     }
 
@@ -184,7 +201,7 @@ impl WhyReport<'_> {
             self.cut(),
             grouped(only),
             self.exceeded(only),
-            self.left_out()
+            self.left_out("Left out")
         )
     }
 
@@ -217,8 +234,8 @@ impl WhyReport<'_> {
         format!("{cut}{wakeups} {exceeded}, and no evidence of {them} is whole: nothing can be concluded.")
     }
 
-    /// Late wakeups about which the verdict says nothing, if there are any.
-    fn left_out(&self) -> String {
+    /// Late wakeups about whose causes the verdict says nothing, if there are any.
+    fn left_out(&self, of_what: &str) -> String {
         let void = self.episodes.len() - self.whole();
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
@@ -240,14 +257,13 @@ impl WhyReport<'_> {
                 agreeing(left_out, "is", "are")
             )
         };
-        format!(" Left out: {}.{unexplained}", parts.join(", "))
+        format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
     use std::path::Path;
 
@@ -308,6 +324,23 @@ mod tests {
         // Not so short without it that it would not have been kept.
         let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
         assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
+    }
+
+    #[test]
+    fn all_late_requests_are_counted_and_the_slowest_is_the_slowest_of_all() {
+        let whole = || of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+        let void = EpisodeView { void: Some("overwritten".into()), total_ns: 300_000_000, ..whole() };
+        let told = requests(vec![whole(), void, whole()]);
+        assert!(
+            told.starts_with(
+                "3 requests took longer than 60.0 ms, the slowest 300 ms (void): 90.0 % of the 200 ms was"
+            ),
+            "{told}"
+        );
+        assert!(
+            told.ends_with(" Left out of these shares: 1 void. So 1 of 3 late requests is not explained."),
+            "{told}"
+        );
     }
 
     #[test]
