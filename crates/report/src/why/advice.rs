@@ -58,7 +58,7 @@ impl Advice {
         // If one chain was most of it, its end is told already.
         let happened = match tells_the_end(cause) {
             true => advice.happened,
-            false => format!("{} At the end of these waits: {}.", cause.happened(), told(&ends, all_ns)),
+            false => format!("{} What these waits came down to: {}.", cause.happened(), told(&ends, all_ns)),
         };
         let remedy = remedy.replace(EXAMPLE, &example(cause, report.recording));
         Advice { happened, remedy: Some(remedy), kind: first.page() }
@@ -176,7 +176,7 @@ mod tests {
             leading(&report).remove(0)
         };
         assert_eq!((told(4).kind, told(90).kind), (Kind::Wait, Kind::Io));
-        assert!(!told(4).happened.contains("At the end"), "{}", told(4).happened);
+        assert!(!told(4).happened.contains("came down to"), "{}", told(4).happened);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::model::WhyReport;
 use super::words::percent;
 use punctual_blame::{Cause, Inside, Kind, Part, Who};
+use punctual_recording::grouped;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -10,22 +11,58 @@ use std::collections::BTreeMap;
 const WORTH_TELLING: u128 = 10;
 /// More would hide the first.
 const MAX_TOLD: usize = 3;
+/// How many of those who had it are named.
+const MAX_NAMES: usize = 3;
 
 /// What waits came down to, over all chains that ended alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct End<'a> {
-    /// The kind with most of it; threads that had the CPU count together, whatever their priorities.
+    /// All of them: threads that had the CPU count together, whatever their priorities.
+    pub(super) all: Share<'a>,
+    /// Each who had a share of it, largest first.
+    pub(super) shares: Vec<Share<'a>>,
+}
+
+/// What somebody had of it, or all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share<'a> {
+    /// The kind with most of it.
     pub(super) kind: Kind,
-    /// Of all such ends, ns.
-    pub(super) ns: u64,
     /// Who had most of it, ...
     pub(super) who: &'a Who,
-    /// ... and who was waited for meanwhile.
+    /// ... and who was waited for longest meanwhile.
     pub(super) awaited: &'a Who,
+    /// How long it was, ns.
+    pub(super) ns: u64,
 }
 
 /// Who had it while whoever was waited for last needed it.
 type Owner<'a> = (Kind, &'a Who, &'a Who);
+/// The same, and how long, ns.
+type Owned<'a> = (Owner<'a>, u64);
+
+impl<'a> Share<'a> {
+    /// Sums up; `None` if there is nothing.
+    fn of(owned: &[Owned<'a>]) -> Option<Share<'a>> {
+        Some(Share {
+            kind: largest(owned, |(kind, _, _)| kind)?,
+            who: largest(owned, |(_, who, _)| who)?,
+            awaited: largest(owned, |(_, _, awaited)| awaited)?,
+            ns: owned.iter().fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns)),
+        })
+    }
+}
+
+/// What has most of it, as `key` tells them apart.
+fn largest<'a, K: Ord>(owned: &[Owned<'a>], key: impl Fn(Owner<'a>) -> K) -> Option<K> {
+    let mut sums: BTreeMap<K, u64> = BTreeMap::new();
+    for &(owner, ns) in owned {
+        let sum = sums.entry(key(owner)).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+    // Of equal ones the first.
+    sums.into_iter().rev().max_by_key(|(_, ns)| *ns).map(|(key, _)| key)
+}
 
 impl<'a> End<'a> {
     /// All ends of the waits of these parts, largest first, and how long these waits were in all, ns.
@@ -35,71 +72,88 @@ impl<'a> End<'a> {
             all_ns = all_ns.saturating_add(part.ns);
             add(&part.inside, &part.who, &mut owners);
         }
-        let mut families: BTreeMap<Kind, (u64, Owner<'a>, u64)> = BTreeMap::new();
+        let mut families: BTreeMap<Kind, Vec<Owned<'a>>> = BTreeMap::new();
         for (owner, ns) in owners {
-            let found = families.entry(family(owner.0)).or_insert((0, owner, 0));
-            found.0 = found.0.saturating_add(ns);
-            if ns > found.2 {
-                (found.1, found.2) = (owner, ns);
-            }
+            families.entry(family(owner.0)).or_default().push((owner, ns));
         }
-        let end = |(ns, (kind, who, awaited), _)| End { kind, ns, who, awaited };
-        let mut ends: Vec<End<'a>> = families.into_values().map(end).collect();
-        ends.sort_by_key(|end| std::cmp::Reverse(end.ns));
+        let mut ends: Vec<End<'a>> = families.values().filter_map(|owned| End::of_kind(owned)).collect();
+        ends.sort_by_key(|end| std::cmp::Reverse(end.all.ns));
         (ends, all_ns)
+    }
+
+    fn of_kind(owned: &[Owned<'a>]) -> Option<End<'a>> {
+        let mut names: BTreeMap<&'a Who, Vec<Owned<'a>>> = BTreeMap::new();
+        for &(owner, ns) in owned {
+            names.entry(owner.1).or_default().push((owner, ns));
+        }
+        let mut shares: Vec<Share<'a>> = names.values().filter_map(|owned| Share::of(owned)).collect();
+        shares.sort_by_key(|share| std::cmp::Reverse(share.ns));
+        Some(End { all: Share::of(owned)?, shares })
     }
 
     /// Whether it is worth a word.
     pub(super) fn is_worth_telling(&self, all_ns: u64) -> bool {
-        u128::from(self.ns) * 100 >= u128::from(all_ns) * WORTH_TELLING
+        u128::from(self.all.ns) * 100 >= u128::from(all_ns) * WORTH_TELLING
     }
 
     fn had_a_cpu(&self) -> bool {
-        family(self.kind) == Kind::SamePriority
+        family(self.all.kind) == Kind::SamePriority
     }
 
     /// What it was, whoever was behind it.
     fn words(&self) -> String {
-        match self.kind {
+        match self.all.kind {
             Kind::Own => "their own work".to_owned(),
             _ if self.had_a_cpu() => "other threads had the CPU".to_owned(),
             kind => kind.plural().to_owned(),
         }
     }
 
-    /// The same with the share and whoever had most of it.
+    /// The same with its share, and who had how much of it.
     pub(super) fn in_words(&self, all_ns: u64) -> String {
-        let most = match self.kind {
-            Kind::Own => format!(", most of {}", self.who),
-            _ if self.had_a_cpu() => format!(", most {} before {}", self.who, self.awaited),
+        let names = match self.all.kind {
             Kind::Steal | Kind::Idle => String::new(),
-            _ => format!(", most {}", self.who),
+            _ => format!(": {}", self.names(all_ns)),
         };
-        format!("{} {}{most}", percent(self.ns, all_ns), self.words())
+        format!("{} {}{names}", percent(self.all.ns, all_ns), self.words())
+    }
+
+    /// Those with the largest shares, with these if there are several.
+    fn names(&self, all_ns: u64) -> String {
+        if let [only] = &self.shares[..] {
+            return only.who.to_string();
+        }
+        let named = self.shares.iter().take(MAX_NAMES);
+        let mut names: Vec<String> =
+            named.map(|share| format!("{} {}", share.who, percent(share.ns, all_ns))).collect();
+        let more = self.shares.len().saturating_sub(MAX_NAMES);
+        if more > 0 {
+            names.push(format!("{} more", grouped(more as u64)));
+        }
+        names.join(", ")
     }
 
     /// What would change it, in the imperative; `None` if nothing at the end of a chain tells.
     pub(super) fn remedy(&self) -> Option<String> {
-        let awaited = self.awaited;
-        match self.kind {
+        let Share { kind, who, awaited, .. } = self.all;
+        match kind {
             Kind::Own => {
                 Some(format!("Look with --episode N at what {awaited} did, and ask it earlier or for less at once."))
             }
             Kind::Throttled => Some(format!(
-                "Raise the budget of {}: cpu.max or io.max of the group, or the runtime of a SCHED_DEADLINE thread.",
-                self.who
+                "Raise the budget of {who}: cpu.max or io.max of the group, or the runtime of a SCHED_DEADLINE thread."
             )),
             Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority => {
                 Some(format!("Give {awaited} more weight (nice, cpu.weight) or a CPU of its own (taskset)."))
             }
             Kind::Wait | Kind::Unknown => None,
-            kind => kind.remedy(self.who).map(str::to_owned),
+            kind => kind.remedy(who).map(str::to_owned),
         }
     }
 
     /// The kind whose page says more. That of one's own work is about the late thread's.
     pub(super) fn page(&self) -> Kind {
-        if self.kind == Kind::Own { Kind::Wait } else { self.kind }
+        if self.all.kind == Kind::Own { Kind::Wait } else { self.all.kind }
     }
 }
 
@@ -132,31 +186,42 @@ pub(super) fn tells_the_end(cause: &Cause) -> bool {
     cause.detail.is_some() && cause.detail_ns.is_some() && cause.detail_part_ns().is_none()
 }
 
-/// What all waits for other threads came down to.
+/// What waits for other threads came down to with somebody.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct EndRow<'a> {
+    /// The one with most of it, if somebody had the CPU with several priorities.
     kind: &'static str,
-    /// Who had most of it.
+    /// Who had it.
     name: &'a str,
-    /// Who was waited for meanwhile.
+    /// Who was waited for longest meanwhile.
     awaited: &'a str,
+    /// What this one had of it.
     ns: u64,
     /// Of all these waits.
     share: f64,
+    /// What all had of this kind; threads that had the CPU count together, whatever their priorities.
+    kind_ns: u64,
 }
 
 /// The ends of all waits for other threads, largest first.
 pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<EndRow<'a>> {
     let (ends, all_ns) = End::of(report.waits(None));
-    let row = |end: End<'a>| EndRow {
-        kind: end.kind.name(),
-        name: end.who.name(),
-        awaited: end.awaited.name(),
-        ns: end.ns,
-        share: end.ns as f64 / all_ns.max(1) as f64,
+    let mut rows: Vec<EndRow<'a>> = ends.iter().flat_map(|end| rows_of(end, all_ns)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.ns));
+    rows
+}
+
+fn rows_of<'a>(end: &End<'a>, all_ns: u64) -> Vec<EndRow<'a>> {
+    let row = |share: &Share<'a>| EndRow {
+        kind: share.kind.name(),
+        name: share.who.name(),
+        awaited: share.awaited.name(),
+        ns: share.ns,
+        share: share.ns as f64 / all_ns.max(1) as f64,
+        kind_ns: end.all.ns,
     };
-    ends.into_iter().map(row).collect()
+    end.shares.iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -188,10 +253,10 @@ mod tests {
         ];
         let (ends, all_ns) = End::of(parts.iter());
         assert_eq!(all_ns, 100);
-        assert_eq!(ends.iter().map(|end| end.ns).sum::<u64>(), all_ns);
+        assert_eq!(ends.iter().map(|end| end.all.ns).sum::<u64>(), all_ns);
         let first = &ends[0];
         assert_eq!(
-            (first.kind, first.ns, first.who.name(), first.awaited.name()),
+            (first.all.kind, first.all.ns, first.all.who.name(), first.all.awaited.name()),
             (Kind::SamePriority, 65, "rustc", "store")
         );
         assert_eq!(
@@ -200,8 +265,21 @@ mod tests {
         );
         assert_eq!(
             told(&ends, all_ns),
-            "65.0 % other threads had the CPU, most rustc before store; 30.0 % their own work, most of worker"
+            "65.0 % other threads had the CPU: rustc 40.0 %, audio 25.0 %; 30.0 % their own work: worker"
         );
+        let rows: Vec<EndRow<'_>> = ends.iter().flat_map(|end| rows_of(end, all_ns)).collect();
+        let told: Vec<_> = rows.iter().map(|row| (row.kind, row.name, row.ns, row.kind_ns)).collect();
+        let cpu = [("same_priority", "rustc", 40, 65), ("higher_priority", "audio", 25, 65)];
+        assert_eq!(told, [&cpu[..], &[("own", "worker", 30, 30), ("irq", "nic", 5, 5)]].concat());
+    }
+
+    #[test]
+    fn a_sum_never_bears_one_name_and_few_are_named() {
+        let took = |who: &str, ns| step(Kind::SamePriority, who, ns, Vec::new());
+        let parts = [wait(vec![took("cc1", 30), took("ld", 20), took("sh", 25), took("rustc", 15), took("as", 10)])];
+        let (ends, all_ns) = End::of(parts.iter());
+        let words = "100.0 % other threads had the CPU: cc1 30.0 %, sh 25.0 %, ld 20.0 %, 2 more";
+        assert_eq!(told(&ends, all_ns), words);
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl WhyReport<'_> {
         let (ends, all_ns) = End::of(self.waits(None));
         match told(&ends, all_ns) {
             nothing if nothing.is_empty() => nothing,
-            told => format!(" At the end of these waits: {told}."),
+            told => format!(" What these waits came down to: {told}."),
         }
     }
 
