@@ -54,8 +54,6 @@ pub struct WhySettings {
     pub max_episodes: u64,
 }
 
-/// Before this many wakeups a quantile says nothing.
-const MIN_WAKEUPS: u64 = 1_000;
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
@@ -272,7 +270,7 @@ impl Watch {
             self.second_ns = now;
             self.budget.another_second();
             if let Threshold::Quantile(quantile) = self.settings.threshold
-                && self.values.count() >= MIN_WAKEUPS
+                && self.values.count() >= RecorderSummary::MIN_FOR_QUANTILE
             {
                 self.threshold_ns = self.values.quantile(quantile);
             }

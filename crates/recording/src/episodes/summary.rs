@@ -77,6 +77,9 @@ pub struct RecorderSummary {
 }
 
 impl RecorderSummary {
+    /// So many values have to be known before a quantile of them is a threshold.
+    pub const MIN_FOR_QUANTILE: u64 = 1_000;
+
     /// Late wakeups without evidence, for whatever reason.
     pub fn without_evidence(&self) -> u64 {
         self.late.saturating_sub(self.kept)

@@ -29,7 +29,8 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     let devices = every_written(&document.provenance.command_line, "--device");
     let missed = tightest_missed(&measurement.devices, load_name(document)).filter(|_| !devices.is_empty());
     if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
-        && let Some(command) = why_command(document, known_loads, missed.map(|(_, slack_ns)| slack_ns))
+        && let Some(command) =
+            why_command(document, document.recorder.as_ref(), known_loads, missed.map(|(_, slack_ns)| slack_ns))
     {
         let of_work = command.contains(" --why-stage ");
         let of_less = document.recorder.as_ref().and_then(met_nothing);
@@ -102,8 +103,13 @@ fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a s
 
 /// The command that records who makes the same threads later than a device tolerates, or otherwise the worst of them;
 /// `None` if nothing was late enough to ask.
-fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>) -> Option<String> {
-    let asked = document.recorder.as_ref().map(|recorder| recorder.stage);
+pub(super) fn why_command(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    known_loads: &[&str],
+    slack_ns: Option<u64>,
+) -> Option<String> {
+    let asked = recorder.map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     // For a loop, or for work that was limited, what matters is when it was done.
     let stage =
@@ -116,11 +122,16 @@ fn why_command(document: &Document, known_loads: &[&str], slack_ns: Option<u64>)
     let allowed = period_ns.or(of_limit).filter(|allowed| stage == Stage::Response && longest > *allowed);
     let quantiles = [WORTH_ASKING, WORST].map(|quantile| quantile_of(document, measured, quantile));
     // A question that has been asked, with the same answer, is not asked again.
-    let is_new = |threshold: &u64| document.recorder.as_ref().is_none_or(|recorder| is_other(recorder, *threshold));
+    let is_new = |threshold: &u64| recorder.is_none_or(|recorder| is_other(recorder, *threshold));
     let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
     let threshold = asked.find(is_new)?;
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
-    let why = format!("sudo punctual record --why {}{of_stage}", as_threshold(threshold));
+    same_with(document, &format!("--why {}{of_stage}", as_threshold(threshold)), known_loads)
+}
+
+/// The command that records the same threads once more with these options.
+pub(super) fn same_with(document: &Document, options: &str, known_loads: &[&str]) -> Option<String> {
+    let why = format!("sudo punctual record {options}");
     let Some(followed) = &document.followed else {
         return Some(why + &own_options(document)? + &load_option(load_name(document), known_loads));
     };

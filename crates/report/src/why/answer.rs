@@ -116,6 +116,9 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
         let action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
         steps.push(NextStep::to_change(action, explain::PURPOSE, command));
     }
+    if report.lacks_evidence() {
+        steps.extend_from_slice(&report.without_evidence);
+    }
     steps.truncate(advice::MAX_SHOWN);
     steps
 }

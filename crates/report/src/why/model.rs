@@ -1,6 +1,7 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
 use super::words::with_group;
+use crate::NextStep;
 use punctual_blame::{
     CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
     summarize,
@@ -167,6 +168,8 @@ pub struct WhyReport<'a> {
     pub measured_nothing: bool,
     /// For somebody else's threads: how many wakeups there were, and in what time, ns.
     pub followed: Option<(u64, u64)>,
+    /// What to do where there is no evidence to tell a cause from.
+    pub without_evidence: Vec<NextStep>,
     /// What could not be seen.
     pub blind: &'a [String],
     /// What to add to a time to get ns since 1970, UTC; 0 if that is not known.
@@ -206,6 +209,7 @@ impl<'a> WhyReport<'a> {
             functions_left_out: 0,
             measured_nothing: false,
             followed: None,
+            without_evidence: Vec::new(),
             blind,
             to_unix_ns: 0,
             conditions: Vec::new(),

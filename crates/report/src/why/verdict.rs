@@ -99,8 +99,9 @@ impl WhyReport<'_> {
                 format_ns(counted_ns)
             ),
             (cut, false) => format!(
-                "{}There were too few {many} to know {}: nothing was kept as late. Record longer, or give --why a time, such as 5ms.",
+                "{}Too few {many} ({} needed) to compute {}, so no evidence was kept. Record longer, or give --why a time, such as 5ms.",
                 if cut { "Cut short. " } else { "" },
+                self.of_needed(),
                 self.threshold()
             ),
             (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
@@ -117,6 +118,22 @@ impl WhyReport<'_> {
                 None => format!("No {one} {exceeded}: there is nothing to explain."),
             },
         }
+    }
+
+    /// How many it takes to know a quantile, and of how many requests that were counted.
+    fn of_needed(&self) -> String {
+        let needed = RecorderSummary::MIN_FOR_QUANTILE;
+        let requests = self.recorder.as_ref().and_then(|recorder| recorder.requests);
+        match requests.filter(|requests| *requests < needed) {
+            Some(requests) => format!("{} of {}", grouped(requests), grouped(needed)),
+            None => grouped(needed),
+        }
+    }
+
+    /// Whether something was late, or the threshold was never known, and there is no evidence to tell a cause from.
+    pub(super) fn lacks_evidence(&self) -> bool {
+        let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
+        self.whole() == 0 && (self.late() > 0 || is_unknown)
     }
 
     /// The answer in a sentence or two.
@@ -221,7 +238,8 @@ impl WhyReport<'_> {
 
     /// The verdict if wakeups were late and none of their evidence is complete.
     fn nothing_concluded(&self, late: u64) -> String {
-        let (cut, exceeded, wakeups) = (self.cut(), self.exceeded(late), counted(late, self.nouns().0));
+        let (cut, exceeded) = (self.cut(), self.exceeded(late));
+        let wakeups = if self.only.is_some() { counted(late, self.nouns().0) } else { self.late_ones() };
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {
             let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
@@ -230,8 +248,12 @@ impl WhyReport<'_> {
                  be concluded."
             );
         }
-        let them = agreeing(late, "it", "them");
-        format!("{cut}{wakeups} {exceeded}, and no evidence of {them} is whole: nothing can be concluded.")
+        let unknown = agreeing(late, "its cause is unknown", "their causes are unknown");
+        let (it, its) = (agreeing(late, "it", "them"), agreeing(late, "its", "their"));
+        match self.episodes.is_empty() {
+            true => format!("{cut}{wakeups} {exceeded}; no evidence of {it} was kept, so {unknown}."),
+            false => format!("{cut}{wakeups} {exceeded}; {its} evidence is incomplete, so {unknown}."),
+        }
     }
 
     /// Late wakeups about whose causes the verdict says nothing, if there are any.
@@ -341,6 +363,36 @@ mod tests {
             told.ends_with(" Left out of these shares: 1 void. So 1 of 3 late requests is not explained."),
             "{told}"
         );
+    }
+
+    #[test]
+    fn without_evidence_it_says_how_much_there_was_of_how_much_is_needed() {
+        let recorder = |late| RecorderSummary {
+            threshold: "p99".into(),
+            threshold_ns: (late > 0).then_some(131_000_000),
+            stage: Stage::Request,
+            requests: Some(if late > 0 { 1_103 } else { 766 }),
+            late,
+            kept: late,
+            ..RecorderSummary::default()
+        };
+        let of = |late, episodes: Vec<EpisodeView>| {
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder(late)), episodes, false, None, &[]);
+            assert!(report.lacks_evidence());
+            report.verdict()
+        };
+        assert_eq!(
+            of(0, Vec::new()),
+            "Too few requests (766 of 1,000 needed) to compute p99, so no evidence was kept. Record longer, or give --why a time, such as 5ms."
+        );
+        let void = || EpisodeView { void: Some("overwritten".into()), threshold_ns: 0, ..of_parts(&[]) };
+        assert_eq!(
+            of(1, vec![void()]),
+            "1 of 1,103 requests took longer than 131 ms (p99); its evidence is incomplete, so its cause is unknown."
+        );
+        assert!(of(2, vec![void(), void()]).ends_with("; their evidence is incomplete, so their causes are unknown."));
+        let known = requests(vec![of_parts(&[(Kind::Wait, "store", 90)])]);
+        assert!(!known.contains("evidence"), "{known}");
     }
 
     #[test]

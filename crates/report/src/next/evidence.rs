@@ -1,0 +1,93 @@
+//! After a recording without evidence from which a cause could be told.
+
+use super::measurement::{same_with, why_command};
+use super::{NextStep, few};
+use crate::layout::shell_word;
+use punctual_recording::{Document, RecorderSummary, Stage, printable};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// More is not proposed, s.
+const MAX_SECONDS: u64 = 24 * 3_600;
+
+/// Where no evidence of anything late was kept whole, or the threshold was never known: a fixed threshold, and a longer
+/// recording. Loads have the names that the command line knows.
+pub fn after_no_evidence(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    known_loads: &[&str],
+) -> Vec<NextStep> {
+    let Some(recorder) = recorder else { return Vec::new() };
+    let stage = match recorder.stage {
+        Stage::Total => String::new(),
+        stage => format!(" --why-stage {}", stage.name()),
+    };
+    let fixed = match why_command(document, Some(recorder), known_loads, None) {
+        Some(command) => Some(NextStep::new("keeps evidence from the beginning: its threshold is fixed", command)),
+        None => same_with(document, &format!("--why TIME{stage}"), known_loads).map(|command| {
+            NextStep::new("keeps evidence of what exceeds TIME, such as 5ms, from the beginning", command)
+        }),
+    };
+    let longer = longer_s(recorder).and_then(|seconds| {
+        let threshold = shell_word(&printable(&recorder.threshold));
+        let command = same_with(document, &format!("-D {seconds}s --why {threshold}{stage}"), known_loads)?;
+        Some(NextStep::new("records for longer, with the same threshold", command))
+    });
+    few(fixed.into_iter().chain(longer).collect())
+}
+
+/// How long to record to know the quantile for half of the time; otherwise twice as long. In s, `None` if that is too long,
+/// or nothing tells.
+fn longer_s(recorder: &RecorderSummary) -> Option<u64> {
+    let enough = RecorderSummary::MIN_FOR_QUANTILE;
+    let twice = u128::from(recorder.armed_ns) * 2;
+    let needed = match recorder.requests.filter(|requests| *requests < enough) {
+        Some(requests) if recorder.threshold_ns.is_none() => {
+            (twice * u128::from(enough)).checked_div(u128::from(requests))?
+        }
+        _ => twice,
+    };
+    let seconds = u64::try_from(needed.div_ceil(u128::from(SECOND_NS))).ok()?;
+    (1..=MAX_SECONDS).contains(&seconds).then_some(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_threshold_and_a_longer_recording_are_proposed() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let document = serde_json::from_str::<Document>(text).unwrap();
+        let told = |recorder: &RecorderSummary| -> Vec<String> {
+            after_no_evidence(&document, Some(recorder), &[]).into_iter().map(|step| step.to_string()).collect()
+        };
+        let few = RecorderSummary {
+            threshold: "p99".into(),
+            stage: Stage::Request,
+            requests: Some(800),
+            armed_ns: 60 * SECOND_NS,
+            ..RecorderSummary::default()
+        };
+        let steps = told(&few);
+        assert_eq!(steps.len(), 2, "{steps:?}");
+        assert!(steps[0].starts_with("next: `sudo punctual record --why ") && !steps[0].contains("p99"), "{steps:?}");
+        assert!(steps[1].starts_with("next: `sudo punctual record -D 150s --why p99 --why-stage request"), "{steps:?}");
+        assert!(steps.iter().all(|step| step.contains(" --why-stage request --comm ")), "{steps:?}");
+        // Nothing tells how long it would take.
+        assert_eq!(told(&RecorderSummary { requests: Some(0), ..few }).len(), 1);
+        assert!(after_no_evidence(&document, None, &[]).is_empty());
+    }
+
+    #[test]
+    fn where_the_threshold_was_known_twice_as_long_is_long_enough() {
+        let known = RecorderSummary {
+            threshold_ns: Some(131_000_000),
+            requests: Some(700),
+            armed_ns: 60 * SECOND_NS,
+            ..RecorderSummary::default()
+        };
+        assert_eq!(longer_s(&known), Some(120));
+        assert_eq!(longer_s(&RecorderSummary { armed_ns: 0, ..known.clone() }), None);
+        assert_eq!(longer_s(&RecorderSummary { armed_ns: u64::MAX, ..known }), None);
+    }
+}
