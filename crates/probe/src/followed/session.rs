@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
-const NO_SCHEDULE: &str = "missed activations of a followed thread are not detected, because its schedule is unknown";
+const NO_SCHEDULE: &str = "missed activations of followed threads, because their schedules are unknown";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
 const WAITS: &str = "waits for other threads within a request: this kernel does not say what a thread has called it for (Linux \

@@ -21,8 +21,12 @@ pub fn after_no_evidence(
         Stage::Total => String::new(),
         stage => format!(" --why-stage {}", stage.name()),
     };
+    let purpose = match recorder.threshold.starts_with('p') {
+        true => "keeps evidence from the beginning: its threshold is fixed",
+        false => "keeps evidence above another threshold",
+    };
     let fixed = match why_command(document, Some(recorder), known_loads, None) {
-        Some(command) => Some(NextStep::new("keeps evidence from the beginning: its threshold is fixed", command)),
+        Some(command) => Some(NextStep::new(purpose, command)),
         None => same_with(document, &format!("--why TIME{stage}"), known_loads).map(|command| {
             NextStep::new("keeps evidence of what exceeds TIME, such as 5ms, from the beginning", command)
         }),
