@@ -4,6 +4,11 @@ use punctual_recording::Awaited;
 use std::cmp::Ordering;
 use std::fmt::{Display, Formatter, Result};
 
+/// Before the name of one that is called like a thread that waits, and is none of those.
+pub(crate) const OTHER: &str = "another ";
+/// Between a name and a thread's number, which a bracket follows.
+pub(crate) const THREAD: &str = " (thread ";
+
 /// Who or what had a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
@@ -21,6 +26,17 @@ impl Who {
             Who::Seen(name) => name,
             Who::NotSeen(Awaited::Holder) => "holder not seen",
             Who::NotSeen(Awaited::Ender) => "ender not seen",
+        }
+    }
+
+    /// The name; of *another python3 (thread 7)* only *another python3*, which all have in common that are called like the
+    /// threads that wait, and are none of those. No name of a thread is so long that it looks like this.
+    pub fn shared_name(&self) -> &str {
+        let name = self.name();
+        let is_number = |rest: &str| rest.strip_suffix(')').is_some_and(|number| number.parse::<u32>().is_ok());
+        match name.rsplit_once(THREAD) {
+            Some((shared, rest)) if shared.starts_with(OTHER) && is_number(rest) => shared,
+            _ => name,
         }
     }
 

@@ -32,7 +32,8 @@ fn whoever_is_waited_for_by_one_of_its_name_has_its_number() {
     let next = wait.inside.iter().find(|inside| inside.kind == Kind::Wait).unwrap();
     assert_eq!(next.who.name(), "other (thread 8)");
     let kept = next.inside.iter().find(|inside| inside.kind == Kind::HigherPriority).unwrap();
-    assert_eq!((kept.who.name(), kept.ns), ("another other", 500_000));
+    assert_eq!((kept.who.name(), kept.ns), ("another other (thread 9)", 500_000));
+    assert_eq!((kept.who.shared_name(), next.who.shared_name()), ("another other", "other (thread 8)"));
     let own: Vec<_> = wait.inside.iter().filter(|inside| inside.kind == Kind::Own).map(|own| own.who.name()).collect();
     assert_eq!(own, ["other (thread 7)"]);
 }

@@ -3,7 +3,7 @@
 use crate::episode::shared::Shared;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use crate::who::Who;
+use crate::who::{OTHER, THREAD, Who};
 
 /// Whose time is judged, and those who wait for it, from the late thread on.
 #[derive(Clone, Copy)]
@@ -18,12 +18,12 @@ impl Waiting<'_, '_> {
     /// Who had a stretch of it: a thread that is waited for has its number where one that waits for it has the same name.
     pub(crate) fn apart(&self, kind: Kind, tid: u32, name: &str) -> Who {
         match kind {
-            Kind::Lock | Kind::Wait if self.has_another(tid, name) => format!("{name} (thread {tid})").into(),
-            // Many of one name may keep a holder in turn: there it matters that it was none of those that wait.
+            Kind::Lock | Kind::Wait if self.has_another(tid, name) => format!("{name}{THREAD}{tid})").into(),
+            // Many of one name may keep a holder in turn: what they share is their name, see [`Who::shared_name`].
             Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority | Kind::FairServer
                 if !self.others.is_empty() && self.subject.tid != tid && self.subject.name == name =>
             {
-                format!("another {name}").into()
+                format!("{OTHER}{name}{THREAD}{tid})").into()
             }
             _ => name.into(),
         }

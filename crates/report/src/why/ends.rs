@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const WORTH_TELLING: u128 = 10;
 /// More would hide the first.
 const MAX_TOLD: usize = 3;
+/// A sum over several threads bears the number of the one that had at least so much of it, tenths.
+const NUMBERED_TENTHS: u64 = 9;
 /// How many of those who had it are named.
 const MAX_NAMES: usize = 3;
 
@@ -28,9 +30,11 @@ pub(super) struct End<'a> {
 pub(super) struct Share<'a> {
     /// The kind with most of it.
     pub(super) kind: Kind,
-    /// Who had most of it, ...
+    /// Who had most of it.
     pub(super) who: &'a Who,
-    /// ... and who was waited for longest meanwhile.
+    /// What all are called who had it: without a thread's number if no thread had nearly all of it.
+    name: &'a str,
+    /// Who was waited for longest meanwhile.
     pub(super) awaited: &'a Who,
     /// How long it was, ns.
     pub(super) ns: u64,
@@ -44,13 +48,22 @@ type Owned<'a> = (Owner<'a>, u64);
 impl<'a> Share<'a> {
     /// Sums up; `None` if there is nothing.
     fn of(owned: &[Owned<'a>]) -> Option<Share<'a>> {
+        let who = largest(owned, |(_, who, _)| who)?;
+        let (ns, its_ns) = (sum(owned, |_| true), sum(owned, |of| of == who));
         Some(Share {
             kind: largest(owned, |(kind, _, _)| kind)?,
-            who: largest(owned, |(_, who, _)| who)?,
+            who,
+            name: if its_ns >= ns / 10 * NUMBERED_TENTHS { who.name() } else { who.shared_name() },
             awaited: largest(owned, |(_, _, awaited)| awaited)?,
-            ns: owned.iter().fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns)),
+            ns,
         })
     }
+}
+
+/// What those had whom `is_meant` is about, ns.
+fn sum(owned: &[Owned<'_>], is_meant: impl Fn(&Who) -> bool) -> u64 {
+    let meant = owned.iter().filter(|((_, who, _), _)| is_meant(who));
+    meant.fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
 }
 
 /// What has most of it, as `key` tells them apart.
@@ -82,9 +95,10 @@ impl<'a> End<'a> {
     }
 
     fn of_kind(owned: &[Owned<'a>]) -> Option<End<'a>> {
-        let mut names: BTreeMap<&'a Who, Vec<Owned<'a>>> = BTreeMap::new();
+        let mut names: BTreeMap<(&'a str, bool), Vec<Owned<'a>>> = BTreeMap::new();
         for &(owner, ns) in owned {
-            names.entry(owner.1).or_default().push((owner, ns));
+            let who = owner.1;
+            names.entry((who.shared_name(), who.not_seen().is_some())).or_default().push((owner, ns));
         }
         let mut shares: Vec<Share<'a>> = names.values().filter_map(|owned| Share::of(owned)).collect();
         shares.sort_by_key(|share| std::cmp::Reverse(share.ns));
@@ -121,11 +135,11 @@ impl<'a> End<'a> {
     /// Those with the largest shares, with these if there are several.
     fn names(&self, all_ns: u64) -> String {
         if let [only] = &self.shares[..] {
-            return only.who.to_string();
+            return only.name.to_owned();
         }
         let named = self.shares.iter().take(MAX_NAMES);
         let mut names: Vec<String> =
-            named.map(|share| format!("{} {}", share.who, percent(share.ns, all_ns))).collect();
+            named.map(|share| format!("{} {}", share.name, percent(share.ns, all_ns))).collect();
         let more = self.shares.len().saturating_sub(MAX_NAMES);
         if more > 0 {
             names.push(format!("{} more", grouped(more as u64)));
@@ -215,7 +229,7 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<EndRow<'a>> {
 fn rows_of<'a>(end: &End<'a>, all_ns: u64) -> Vec<EndRow<'a>> {
     let row = |share: &Share<'a>| EndRow {
         kind: share.kind.name(),
-        name: share.who.name(),
+        name: share.name,
         awaited: share.awaited.name(),
         ns: share.ns,
         share: share.ns as f64 / all_ns.max(1) as f64,
@@ -280,6 +294,19 @@ mod tests {
         let (ends, all_ns) = End::of(parts.iter());
         let words = "100.0 % other threads had the CPU: cc1 30.0 %, sh 25.0 %, ld 20.0 %, 2 more";
         assert_eq!(told(&ends, all_ns), words);
+    }
+
+    #[test]
+    fn of_others_with_one_name_the_thread_is_named_that_had_nearly_all() {
+        let took = |who: &str, ns| step(Kind::SamePriority, who, ns, Vec::new());
+        let of = |first_ns| {
+            let rest = [took("another py (thread 8)", 20), took("another py (thread 9)", 20), took("cc1", 10)];
+            let parts = [wait([&[took("another py (thread 7)", first_ns)][..], &rest].concat())];
+            let (ends, all_ns) = End::of(parts.iter());
+            told(&ends, all_ns)
+        };
+        assert_eq!(of(450), "100.0 % other threads had the CPU: another py (thread 7) 98.0 %, cc1 2.0 %");
+        assert_eq!(of(50), "100.0 % other threads had the CPU: another py 90.0 %, cc1 10.0 %");
     }
 
     #[test]
