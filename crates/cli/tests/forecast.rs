@@ -181,10 +181,12 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     // What makes it late comes first, and of days of measuring the first hour.
     assert!(next.len() == 2 && next[0].contains(" record --why 4.8ms "), "{next:?}");
     assert!(
-        next[1].starts_with("next: `sudo punctual record -D 1h --load mixed` measures the first hour "),
+        next[1].starts_with(
+            "next: `sudo punctual record -D 1h --load mixed -o longer-mixed.punctual` measures the first hour "
+        ),
         "{next:?}"
     );
-    let whole = "then give both recordings to `punctual forecast --device 'audio 256@48kHz' --want 1/day`";
+    let whole = "then run `punctual forecast 'a b' longer-mixed.punctual --device 'audio 256@48kHz' --want 1/day`";
     assert!(next[1].ends_with(whole), "{next:?}");
     let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
     let units = &answer["devices"][0]["in_units"];
@@ -286,10 +288,21 @@ fn what_cannot_be_told_is_measured_as_long_as_it_takes() {
     let hours = format!("{:.1} h", further / 3_600.0);
     assert!(further > 7_200.0 && further < 172_800.0, "{further}");
     assert_eq!(next.len(), 1, "{next:?}");
-    let first =
-        format!("`sudo punctual record -D 1h --load mixed` measures the first hour of the {hours} that rt-video ");
+    let first = format!(
+        "`sudo punctual record -D 1h --load mixed -o longer-mixed.punctual` measures the first hour of the {hours} that rt-video "
+    );
     assert!(next[0].contains(&first), "{next:?} {further}");
-    assert!(next[0].ends_with("then give both recordings to `punctual forecast --device rt-video`"), "{next:?}");
+    // What it says to run then can be run once the longer recording is there.
+    let quoted: Vec<&str> = next[0].split('`').collect();
+    write(&directory.path().join("longer-mixed.punctual"), "2", 60, 0);
+    let output = std::process::Command::new("sh")
+        .args(["-c", quoted[3]])
+        .env("PATH", with_punctual())
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{quoted:?}: {}", stderr(&output));
+    assert!(next[0].ends_with("then run `punctual forecast a longer-mixed.punctual --device rt-video`"), "{next:?}");
 }
 
 #[test]

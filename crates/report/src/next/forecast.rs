@@ -7,7 +7,7 @@ use crate::forecast::units::called;
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
-use punctual_recording::printable_path;
+use punctual_recording::{NO_LOAD, printable_path};
 use std::path::PathBuf;
 
 /// The question of a forecast.
@@ -130,16 +130,32 @@ fn measured<'a>(
             format_seconds(further_s)
         )
     };
-    let purpose = format!("{purpose}; then give both recordings to `{}`", asked.question());
-    let command = format!("sudo punctual record -D {}{again}{load}", first_step(further_s));
+    let longer = asked.longer(&group.load);
+    let purpose = format!("{purpose}; then run `{}`", asked.question(&longer));
+    let command = format!("sudo punctual record -D {}{again}{load} -o {longer}", first_step(further_s));
     Some((group.load.as_str(), NextStep::new(&purpose, command)))
 }
 
 impl<'a> ForecastAsked<'a> {
-    /// The command that asks the same of other recordings, but for their names.
-    fn question(&self) -> String {
+    /// The command that asks the same of these recordings and the longer one together.
+    fn question(&self, longer: &str) -> String {
+        let recordings = self.recordings.iter().map(|path| printable_path(path)).chain([longer.to_owned()]);
+        let recordings: String = recordings.map(|name| format!(" {}", shell_word(&name))).collect();
         let devices: String = self.devices.iter().map(|spec| format!(" --device {}", shell_word(spec))).collect();
-        format!("punctual forecast{devices}{}", self.options)
+        format!("punctual forecast{recordings}{devices}{}", self.options)
+    }
+
+    /// A name for the longer recording under a load, which none of these recordings has.
+    fn longer(&self, load: &str) -> String {
+        let load = if load == NO_LOAD { "idle" } else { load };
+        // Loads are also commands and files.
+        let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_+".contains(character);
+        let load: String = load.chars().map(|character| if is_plain(character) { character } else { '-' }).collect();
+        let is_taken =
+            |name: &String| self.recordings.iter().any(|path| path.file_name().is_some_and(|own| own == name.as_str()));
+        let numbered = (2_u32..).map(|number| format!("longer-{load}-{number}.punctual"));
+        let mut names = std::iter::once(format!("longer-{load}.punctual")).chain(numbered);
+        names.find(|name| !is_taken(name)).unwrap_or_default()
     }
 
     /// How the user named a device; `None` where all were asked about.
@@ -204,19 +220,36 @@ mod tests {
     fn what_is_not_known_is_measured_for_an_hour_under_each_load() {
         let said = steps(0, false);
         assert_eq!(said.len(), 2, "{said:?}");
-        for (load, apart) in [(" ", "3.3 h"), (" --load office ", "3.3 h")] {
-            let expected = format!("sudo punctual record -D 1h -p 95{load}measures the first hour of the ");
-            let shows = format!("(if nothing runs dry in it, underruns are {apart} apart or more); then give both");
+        for (load, name, apart) in [("", "idle", "3.3 h"), (" --load office", "office", "3.3 h")] {
+            let expected = format!(
+                "sudo punctual record -D 1h -p 95{load} -o longer-{name}.punctual measures the first hour of the "
+            );
+            let shows =
+                format!("(if nothing runs dry in it, underruns are {apart} apart or more); then run `punctual ");
             let is_said = |step: &&String| step.starts_with(&expected) && step.contains(&shows);
             assert_eq!(said.iter().filter(is_said).count(), 1, "{load}: {said:?}");
         }
     }
 
     #[test]
-    fn both_recordings_are_asked_what_one_was() {
+    fn all_recordings_together_are_asked_what_some_were() {
         let devices = ["audio 64@48kHz".to_owned(), "modem".to_owned()];
-        let asked = ForecastAsked { devices: &devices, options: " --want 1/day", ..ForecastAsked::default() };
-        assert_eq!(asked.question(), "punctual forecast --device 'audio 64@48kHz' --device modem --want 1/day");
-        assert_eq!(ForecastAsked::default().question(), "punctual forecast");
+        let recordings = ["a b", "d/longer-mixed.punctual"].map(PathBuf::from);
+        let asked = ForecastAsked {
+            recordings: &recordings,
+            devices: &devices,
+            options: " --want 1/day",
+            ..ForecastAsked::default()
+        };
+        assert_eq!(
+            asked.question("c"),
+            "punctual forecast 'a b' d/longer-mixed.punctual c --device 'audio 64@48kHz' --device modem --want 1/day"
+        );
+        assert_eq!(ForecastAsked::default().question("c"), "punctual forecast c");
+        // A recording that is there is not written again.
+        assert_eq!(
+            ["none", "office", "mixed", "a/b.sh 7"].map(|load| asked.longer(load)),
+            ["idle", "office", "mixed-2", "a-b-sh-7"].map(|name| format!("longer-{name}.punctual"))
+        );
     }
 }
