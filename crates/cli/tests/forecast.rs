@@ -186,7 +186,7 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
         ),
         "{next:?}"
     );
-    let whole = "then run `punctual forecast 'a b' longer-mixed.punctual --device 'audio 256@48kHz' --want 1/day`";
+    let whole = "then run `punctual forecast 'a b' longer-mixed.punctual --device 'audio 256@48kHz x5' --want 1/day`";
     assert!(next[1].ends_with(whole), "{next:?}");
     let answer = json(&run(directory.path(), &[&words[..], &["--json"]].concat()));
     let units = &answer["devices"][0]["in_units"];

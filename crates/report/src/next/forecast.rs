@@ -49,10 +49,17 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     steps.extend(delays);
     if asked.advises {
         let enough = failing.iter().filter_map(|&(group, device)| {
-            let further_s = device.advice.as_ref()?.measure_further_s?;
-            let what = if device.device.is_loop() { "this period is" } else { "these buffers are" };
+            let advice = device.advice.as_ref()?;
+            let further_s = advice.measure_further_s?;
+            // What it has just failed with is not what takes longer to be shown.
+            let buffers = advice.never_exceeded.as_ref().filter(|_| !device.device.is_loop());
+            let buffers = buffers.map(|variant| variant.device.buffers);
+            let what = match buffers {
+                Some(buffers) => format!("{buffers} buffers are"),
+                None => "the advised period is".to_owned(),
+            };
             let need = format!("it takes to tell whether {what} enough for {}", called(group, device));
-            measured((group, device), further_s, &need, asked, known_loads)
+            measured((group, device), (further_s, buffers), &need, asked, known_loads)
         });
         steps.extend(one_of_each_load(enough));
     }
@@ -63,7 +70,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     unknown.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     let needed = unknown.into_iter().filter_map(|(judged, further_s)| {
         let need = format!("{} still needs", called(judged.0, judged.1));
-        measured(judged, further_s, &need, asked, known_loads)
+        measured(judged, (further_s, None), &need, asked, known_loads)
     });
     steps.extend(one_of_each_load(needed));
     few(steps)
@@ -111,10 +118,11 @@ fn how_many_buffers(device: &DeviceAnswer, asked: &ForecastAsked<'_>) -> Option<
     Some(NextStep::new("says how many buffers would do", command))
 }
 
-/// The recording that takes this much longer, or its first hour, with what that shows by itself; and its load.
+/// The recording that takes this much longer, s, or its first hour, with what that shows by itself; and its load. What it is
+/// then asked may be about another number of buffers.
 fn measured<'a>(
     (group, device): Judged<'a>,
-    further_s: f64,
+    (further_s, buffers): (f64, Option<u32>),
     need: &str,
     asked: &ForecastAsked<'_>,
     known_loads: &[&str],
@@ -131,18 +139,33 @@ fn measured<'a>(
         )
     };
     let longer = asked.longer(&group.load);
-    let purpose = format!("{purpose}; then run `{}`", asked.question(&longer));
+    let purpose =
+        format!("{purpose}; then run `{}`", asked.question(&longer, buffers.map(|buffers| (device, buffers))));
     let command = format!("sudo punctual record -D {}{again}{load} -o {longer}", first_step(further_s));
     Some((group.load.as_str(), NextStep::new(&purpose, command)))
 }
 
 impl<'a> ForecastAsked<'a> {
-    /// The command that asks the same of these recordings and the longer one together.
-    fn question(&self, longer: &str) -> String {
+    /// The command that asks the same of these recordings and the longer one together, or of a device with another number
+    /// of buffers.
+    fn question(&self, longer: &str, other: Option<(&DeviceAnswer, u32)>) -> String {
         let recordings = self.recordings.iter().map(|path| printable_path(path)).chain([longer.to_owned()]);
         let recordings: String = recordings.map(|name| format!(" {}", shell_word(&name))).collect();
-        let devices: String = self.devices.iter().map(|spec| format!(" --device {}", shell_word(spec))).collect();
-        format!("punctual forecast{recordings}{devices}{}", self.options)
+        let (mut devices, mut options) = (self.devices.to_vec(), self.options.to_owned());
+        if let Some((device, buffers)) = other {
+            let id = device.device.id.as_str();
+            // `--buffers` outweighs the number in a specification.
+            let own = format!(" --buffers {}", device.device.buffers);
+            if options.contains(&own) {
+                options = options.replace(&own, &format!(" --buffers {buffers}"));
+            } else if let Some(spec) = devices.iter_mut().find(|spec| is_of(spec, id)) {
+                *spec = with_buffers(spec, buffers);
+            } else {
+                devices.push(with_buffers(id, buffers));
+            }
+        }
+        let devices: String = devices.iter().map(|spec| format!(" --device {}", shell_word(spec))).collect();
+        format!("punctual forecast{recordings}{devices}{options}")
     }
 
     /// A name for the longer recording under a load, which none of these recordings has.
@@ -160,9 +183,22 @@ impl<'a> ForecastAsked<'a> {
 
     /// How the user named a device; `None` where all were asked about.
     fn named(&self, device: &DeviceAnswer) -> Option<&'a String> {
-        let id = device.device.id.as_str();
-        self.devices.iter().find(|spec| spec.split_whitespace().next() == Some(id))
+        self.devices.iter().find(|spec| is_of(spec, &device.device.id))
     }
+}
+
+/// Whether a specification is of the device with this id.
+fn is_of(spec: &str, id: &str) -> bool {
+    spec.split_whitespace().next() == Some(id)
+}
+
+/// A specification with another number of buffers.
+fn with_buffers(spec: &str, buffers: u32) -> String {
+    let is_number = |word: &str| word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
+    // The first word is the id, whatever it looks like.
+    let kept = spec.split_whitespace().enumerate().filter(|(place, word)| *place == 0 || !is_number(word));
+    let kept: Vec<&str> = kept.map(|(_, word)| word).collect();
+    format!("{} x{buffers}", kept.join(" "))
 }
 
 /// Nobody starts a recording of days to learn whether it was worth it: of more than two hours the first one, s, is the
@@ -242,14 +278,42 @@ mod tests {
             ..ForecastAsked::default()
         };
         assert_eq!(
-            asked.question("c"),
+            asked.question("c", None),
             "punctual forecast 'a b' d/longer-mixed.punctual c --device 'audio 64@48kHz' --device modem --want 1/day"
         );
-        assert_eq!(ForecastAsked::default().question("c"), "punctual forecast c");
+        assert_eq!(ForecastAsked::default().question("c", None), "punctual forecast c");
         // A recording that is there is not written again.
         assert_eq!(
             ["none", "office", "mixed", "a/b.sh 7"].map(|load| asked.longer(load)),
             ["idle", "office", "mixed-2", "a-b-sh-7"].map(|name| format!("longer-{name}.punctual"))
         );
+    }
+
+    /// Ten hours with 3,000 stalls of 2 ms and more: ten buffers are what nothing exceeded.
+    #[test]
+    fn a_longer_recording_is_asked_about_the_buffers_that_were_advised() {
+        for (spec, options, expected) in [
+            ("audio 64@48kHz x3", " --want 1/week", "--device 'audio 64@48kHz x10' --want 1/week"),
+            ("audio 64@48kHz", " --buffers 3 --want 1/week", "--device 'audio 64@48kHz' --buffers 10 --want 1/week"),
+        ] {
+            let device = Catalogue::shipped().parse_spec(spec).unwrap().with_buffers(3).with_want(10 * 86_400);
+            let question = Question { devices: vec![device], advise: true, ..Question::default() };
+            let found = answer(&[input(3_000, 0)], &question).unwrap();
+            let devices = [spec.to_owned()];
+            let asked = ForecastAsked {
+                devices: &devices,
+                options,
+                advises: true,
+                again: Some(""),
+                ..ForecastAsked::default()
+            };
+            let steps = after_forecast(&found, &asked, &["office"]);
+            let said = &steps.last().unwrap().purpose;
+            assert!(said.contains("tell whether 10 buffers are enough for audio"), "{said}");
+            let whole = format!("then run `punctual forecast longer-office.punctual {expected}`");
+            assert!(said.ends_with(&whole), "{said}");
+        }
+        let said = [with_buffers("x3 x4 10ms want=1/day", 5), with_buffers("sdr", 104)];
+        assert_eq!(said, ["x3 10ms want=1/day x5", "sdr x104"]);
     }
 }
