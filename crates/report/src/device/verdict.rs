@@ -3,7 +3,7 @@
 use super::calibrated::miss;
 use super::own;
 use super::run::Run;
-use crate::layout::{counted, grouped};
+use crate::layout::{counted, grouped, shell_word};
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
 use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_STOPPED, agreeing};
@@ -45,7 +45,7 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     let name = format!("{} in {}{beside}{under}", device.device, device.context);
     let was_stopped = run.document.provenance.fallbacks.iter().any(|note| note == WAS_STOPPED);
     let share = device.share_millionths as f64 / 1e4;
-    let (blocks, worked_on) = (counted(came(device), "block"), worked_on(device));
+    let (blocks, worked_on, lost) = (counted(came(device), "block"), worked_on(device), lost_all_the_same(device));
     match keeps_up(device) {
         None if device.processed == 0 => format!("{name} processed nothing."),
         None => format!(
@@ -55,13 +55,14 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             grouped(device.underruns_outside)
         ),
         Some(true) if device.underruns == 0 => {
-            format!("{name} keeps up: {blocks}{worked_on}, no underrun, {share:.1} % of a CPU.")
+            format!("{name} keeps up{lost}: {blocks}{worked_on}, no underrun, {share:.1} % of a CPU.")
         }
         Some(true) => format!(
-            "{name} keeps up: {blocks}{worked_on}, {}, {}when {}the machine kept even FIFO 99 from the CPU.",
+            "{name} keeps up{lost}: {blocks}{worked_on}, {}, {}when {}the machine kept even FIFO 99 from the CPU{}.",
             underruns(device),
             agreeing(device.underruns, "", "all "),
-            if was_stopped { "punctual itself was stopped, or " } else { "" }
+            if was_stopped { "punctual itself was stopped, or " } else { "" },
+            if was_stopped { String::new() } else { at_this_rate(run, device) }
         ),
         Some(false) if device.processed == 0 && device.underruns == 0 => {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
@@ -75,6 +76,40 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             overran(device)
         ),
     }
+}
+
+/// Blocks that a device which keeps up has lost: to the machine, or since no program was called for their interrupts.
+fn lost_all_the_same(device: &DeviceSummary) -> String {
+    match device.dropped + device.lost {
+        0 => String::new(),
+        lost => {
+            format!(", but {} {} lost by no fault of its own", counted(lost, "block"), agreeing(lost, "was", "were"))
+        }
+    }
+}
+
+/// What the machine's underruns come to in a day, and where that is judged: they are not held against the device, but its
+/// user hears them all the same.
+fn at_this_rate(run: &Run<'_>, device: &DeviceSummary) -> String {
+    // Nobody else knows where the file of a user's own work is.
+    if device.own.is_some() {
+        return String::new();
+    }
+    let spec = shell_word(&run.written(device));
+    let check = format!("`sudo punctual check --device {spec}` says whether that is acceptable");
+    let seconds = run.document.measured_ns() as f64 / 1e9;
+    // One wait has no rate.
+    if device.stalls < 2 || seconds <= 0.0 {
+        return format!(": {check}");
+    }
+    let day = two_digits(device.underruns as f64 * 86_400.0 / seconds);
+    format!(", so at this rate the machine loses about {} a day: {check}", grouped(day))
+}
+
+/// A number to two digits.
+fn two_digits(number: f64) -> u64 {
+    let unit = 10_f64.powi((number.max(10.0).log10().floor() - 1.0) as i32);
+    ((number / unit).round() * unit).round() as u64
 }
 
 /// Why a device that ran is not judged.
@@ -252,12 +287,49 @@ mod tests {
         let activations = ActivationDocument { devices: vec![device.clone()], ..ActivationDocument::default() };
         let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
         let said = sentence(&run, &device);
-        let expected = "sdr in irq keeps up: 5,033 blocks, 5,017 worked on, 16 not, 1 underrun, when ";
-        assert!(said.starts_with(expected), "{said}");
+        let expected = "sdr in irq keeps up, but 16 blocks were lost by no fault of its own: 5,033 blocks, 5,017 worked on, 16 not, \
+                        1 underrun, when the machine kept even FIFO 99 from the CPU: `sudo punctual check --device sdr` says whether \
+                        that is acceptable.";
+        assert_eq!(said, expected);
         let mut loaded = document.clone();
         loaded.provenance.load.name = "workstation".to_owned();
         let said = sentence(&Run { document: &loaded, ..run }, &device);
         assert!(said.starts_with("sdr in irq under load (workstation) keeps up"), "{said}");
+    }
+
+    #[test]
+    fn what_the_machine_takes_in_a_day_is_said() {
+        let mut document = crate::device::run::tests::document();
+        document.provenance.command_line = ["punctual", "device", "run", "audio 64@48kHz"].map(str::to_owned).to_vec();
+        let (device, processed) = ("audio".to_owned(), 15_000);
+        let (underruns, underruns_outside, stalls) = (137, 137, 60);
+        let device = DeviceSummary {
+            device,
+            context: "thread:80".to_owned(),
+            buffers: 2,
+            arrived: processed,
+            processed,
+            underruns,
+            underruns_outside,
+            stalls,
+            ..DeviceSummary::default()
+        };
+        let activations = ActivationDocument { devices: vec![device.clone()], ..ActivationDocument::default() };
+        let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
+        let day = grouped(two_digits(137.0 * 86_400.0 / (document.measured_ns() as f64 / 1e9)));
+        let expected = format!(
+            ", 137 underruns, all when the machine kept even FIFO 99 from the CPU, so at this rate the machine loses about {day} a \
+             day: `sudo punctual check --device 'audio 64@48kHz'` says whether that is acceptable."
+        );
+        let said = sentence(&run, &device);
+        assert!(said.ends_with(&expected), "{said}");
+        // One wait is no rate, and without underruns there is nothing to judge.
+        let once = sentence(&run, &DeviceSummary { stalls: 1, ..device.clone() });
+        assert!(once.contains("from the CPU: `sudo punctual check") && !once.contains("a day"), "{once}");
+        let none = sentence(&run, &DeviceSummary { underruns: 0, underruns_outside: 0, ..device });
+        assert!(none.contains(", no underrun, ") && !none.contains("check"), "{none}");
+        let rounded = [0.0, 2.4, 99.6, 591_840.0, 4_320.0].map(two_digits);
+        assert_eq!(rounded, [0, 2, 100, 590_000, 4_300]);
     }
 
     #[test]
