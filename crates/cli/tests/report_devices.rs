@@ -41,4 +41,16 @@ fn runs_beside_other_competitors_are_not_added_up() {
             "{text}"
         );
     }
+
+    // A page beside the text takes nothing from it, and says as much of each device.
+    let output = run(directory.path(), &["report", "a", "b", "--html", "r.html"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output), text);
+    let page = std::fs::read_to_string(directory.path().join("r.html")).unwrap();
+    let verdicts = both["device_runs"].as_array().unwrap().iter().map(|run| run["verdict"].as_str().unwrap());
+    for verdict in verdicts {
+        let whole = text.lines().filter(|line| *line == verdict).count();
+        assert_eq!(whole, 1, "{verdict}: {text}");
+        assert!(page.contains(verdict.split(':').next().unwrap()), "{verdict}");
+    }
 }

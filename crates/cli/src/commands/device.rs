@@ -62,18 +62,23 @@ pub(super) fn report(
 /// Reports on each of several recordings of devices: what was tested differs, and cannot be added up. `None` if any of them
 /// has no activations.
 pub(super) fn report_each(paths: &[PathBuf]) -> anyhow::Result<Option<u8>> {
-    let (mut texts, mut next): (Vec<String>, Vec<NextStep>) = (Vec::new(), Vec::new());
+    let mut activated = Vec::new();
     for path in paths {
         let Some(activations) = read_activation_document(path)? else { return Ok(None) };
-        let recording = Recording::open(path)?;
-        let run = Run { path, document: recording.document(), activations: &activations };
-        if texts.is_empty() {
-            next = punctual_report::after_device(&run, &punctual_load::names());
-        }
-        texts.push(device::text(&run));
+        let document = Recording::open(path)?.into_document();
+        activated.push(Activated { path: path.clone(), document, activations });
     }
-    output::print_text(&(texts.join("\n") + &punctual_report::next_text(&next)));
+    let runs: Vec<Run<'_>> = activated.iter().map(Activated::run).collect();
+    print_each(&runs);
     Ok(Some(0))
+}
+
+/// Prints what became of the devices of each run, and what to run after the first.
+pub(super) fn print_each(runs: &[Run<'_>]) {
+    let texts: Vec<String> = runs.iter().map(device::text).collect();
+    let first = runs.first();
+    let next = first.map_or_else(Vec::new, |run| punctual_report::after_device(run, &punctual_load::names()));
+    output::print_text(&(texts.join("\n") + &punctual_report::next_text(&next)));
 }
 
 /// A run of devices that was read.

@@ -70,6 +70,8 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if output.json {
         let answer = ReportAnswer::new(&measurement, &interarrival).with_device_runs(&runs);
         output::answer_beside(artifacts.failure(), answer, 0);
+    } else if runs.len() == recordings.len() && !asks_of_wakeups(arguments) {
+        super::device::print_each(&runs);
     } else {
         print(&measurement, &interarrival, arguments);
     }
@@ -361,11 +363,7 @@ fn report_other(
             super::interact::report(path, arguments, &interarrival, output)
         }
         // Options that only wakeups can answer are answered from the bystander's.
-        RecordingKind::Activations
-            if is_exported || arguments.by_cpu || arguments.limit.is_some() || !arguments.interarrival.is_empty() =>
-        {
-            Ok(None)
-        }
+        RecordingKind::Activations if asks_of_wakeups(arguments) => Ok(None),
         RecordingKind::Activations if alone => {
             super::device::report(path, output, arguments.html.as_deref(), page_beside)
         }
@@ -374,6 +372,12 @@ fn report_other(
         }
         RecordingKind::Activations | RecordingKind::Wakeups => Ok(None),
     }
+}
+
+/// Whether there is an option that only wakeups can answer.
+fn asks_of_wakeups(arguments: &ReportArguments) -> bool {
+    let is_exported = arguments.export.0.is_some();
+    is_exported || arguments.by_cpu || arguments.limit.is_some() || !arguments.interarrival.is_empty()
 }
 
 /// How late events follow one another, if that was asked for.
