@@ -93,7 +93,7 @@ impl Catalogue {
             return Err(Error::Notation("name a device, such as audio or `audio 64@48kHz`".to_owned()));
         };
         let mut profile = self.find(id).cloned().ok_or_else(|| self.unknown(text, id))?;
-        let (mut period, mut bare) = (None, None);
+        let (mut period, mut bare): (Option<&str>, Option<&str>) = (None, None);
         for word in words {
             profile = if let Some(count) = word.strip_prefix('x') {
                 let message = || format!("`{word}` is not a number of buffers: write an x and a number, such as x3");
@@ -103,6 +103,11 @@ impl Catalogue {
             } else if let Some(want) = word.strip_prefix("want=") {
                 profile.with_want(parse_want(want)?)
             } else {
+                // Who writes `64 frames` has given one period, without its rate.
+                let is_unit = ["frame", "frames", "sample", "samples"].contains(&word);
+                if let Some(number) = period.filter(|other| is_unit && is_without_unit(other)) {
+                    return profile.with_written_period(number);
+                }
                 if let Some(other) = period.replace(word) {
                     return Err(Error::Notation(format!(
                         "`{text}` has two periods, `{other}` and `{word}`: write frames@rate or a time, and the number of buffers \
@@ -327,6 +332,8 @@ mod tests {
             ("audio46", "there is no device `audio46` (did you mean `audio64`?)"),
             ("modem soon", "soon"),
             ("audio 256 3@48kHz", "two periods, `256` and `3@48kHz`"),
+            ("audio 64 frames", "`64` has no unit: did you mean 64@48kHz?"),
+            ("audio 64 samples x3", "`64` has no unit: did you mean 64@48kHz?"),
             ("audio 256x3@48kHz", "64@48kHz x3"),
             ("1ms", "name a device first, such as `ros2-control 1ms`"),
             ("1kHz", "such as `ros2-control 1kHz`"),

@@ -12,7 +12,7 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
     // PipeWire has its quantum and rate so.
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((frames, rate)) = text.split_once('/').filter(|(frames, rate)| is_number(frames) && is_number(rate)) {
-        return Err(Error::Notation(format!("`{text}` is written {frames}@{rate} here")));
+        return Err(Error::Notation(format!("`{text}` is written {frames}@{} here", in_kilohertz(rate))));
     }
     let is_frequency = text.trim_end().to_ascii_lowercase().ends_with("hz");
     let period = match text.split_once('@') {
@@ -24,6 +24,20 @@ pub fn parse_period(text: &str) -> Result<u64, Error> {
         return Err(Error::Notation(format!("`{text}` is not a period: it must be at least 1 ns")));
     }
     Ok(period)
+}
+
+/// A rate in whole hertz as people write it: 48kHz, or 44.1kHz.
+fn in_kilohertz(hertz: &str) -> String {
+    match hertz.parse::<u64>() {
+        Ok(rate) if rate >= 1_000 => {
+            let decimals = format!("{:03}", rate % 1_000);
+            match decimals.trim_end_matches('0') {
+                "" => format!("{}kHz", rate / 1_000),
+                decimals => format!("{}.{decimals}kHz", rate / 1_000),
+            }
+        }
+        _ => hertz.to_owned(),
+    }
 }
 
 /// The rate of a period that is written as frames at a rate, in thousandths of a hertz; `None` if it is written differently.
@@ -141,9 +155,16 @@ mod tests {
 
     #[test]
     fn the_notation_of_pipewire_is_answered_by_this_one() {
-        let said = parse_period("256/48000").unwrap_err().to_string();
-        assert_eq!(said, "`256/48000` is written 256@48000 here");
-        assert_eq!(parse_period("256@48000"), Ok(5_333_333));
+        for (written, expected, period_ns) in [
+            ("256/48000", "256@48kHz", 5_333_333),
+            ("441/44100", "441@44.1kHz", 10_000_000),
+            ("64/11025", "64@11.025kHz", 5_804_989),
+        ] {
+            let said = parse_period(written).unwrap_err().to_string();
+            assert_eq!(said, format!("`{written}` is written {expected} here"));
+            assert_eq!(parse_period(expected), Ok(period_ns));
+        }
+        assert_eq!(in_kilohertz("800"), "800");
     }
 
     #[test]
