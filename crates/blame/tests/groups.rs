@@ -171,8 +171,39 @@ fn weights_of_groups_say_who_was_entitled() {
         story.switch(3_990, VICTIM_RUNS, 0, 1);
         let split = split(&story.episode);
         let part = &split.parts[0];
-        assert_eq!((part.kind, part.turn), (kind, Some(Turn { weight, waiting_weight })), "{runs:?} {part:?}");
+        let turn = Turn { weight, waiting_weight, waits_in_session: Some(false) };
+        assert_eq!((part.kind, part.turn), (kind, Some(turn)), "{runs:?} {part:?}");
         assert_eq!(part.cgroup, Some(story.episode.groups[its_group as usize].path.clone()));
+    }
+}
+
+/// Between sessions nice has no effect where the kernel makes groups of them; within one it has.
+#[test]
+fn a_victim_of_another_session_is_told_that_nice_has_no_effect() {
+    // The victim's group and that of the other one.
+    for (victims_group, its_group, waits_in_session, is_told) in [
+        (Some(4), 5, Some(true), true),
+        (Some(4), 2, Some(true), true),
+        (Some(4), 4, Some(false), false),
+        (Some(2), 5, Some(false), false),
+        (Some(3), 5, Some(false), false),
+        (None, 5, None, false),
+    ] {
+        let mut story = story(4_000);
+        for path in ["/autogroup-7", "/autogroup-8"] {
+            story.episode.groups.push(Group { path: path.into(), weights: vec![1_024], real_time_us: None });
+        }
+        story.current = (9, 120);
+        let victims = victims_group.map(|group| (VICTIM, group));
+        story.episode.members = victims.into_iter().chain([(9, its_group)]).collect();
+        wake(&mut story, false);
+        story.switch(3_990, VICTIM_RUNS, 0, 1);
+        let summary = summarize([(1, &split(&story.episode))]);
+        let cause = &summary.causes[0];
+        let met = (cause.kind, cause.turn.and_then(|turn| turn.waits_in_session));
+        assert_eq!(met, (Kind::SamePriority, waits_in_session), "{victims_group:?} {its_group} {cause:?}");
+        let remedy = cause.remedy().unwrap_or_default();
+        assert_eq!(remedy.contains("nice has no effect"), is_told, "{remedy}");
     }
 }
 

@@ -14,7 +14,13 @@ pub struct Turn {
     pub weight: u64,
     /// That of the one that waited.
     pub waiting_weight: u64,
+    /// Whether that is the weight of its session's automatic group, in which alone its nice value counts; `None` if its
+    /// group is not known.
+    pub waits_in_session: Option<bool>,
 }
+
+/// The kernel's name for the groups that it makes by itself, for sessions; they are just below the root.
+pub(crate) const AUTOMATIC: &str = "/autogroup-";
 
 /// The scheduler's weight of what runs when nobody else wants the CPU: a thread of `SCHED_IDLE`, a group with `cpu.idle`.
 pub const IDLE_WEIGHT: u64 = 3;
@@ -49,7 +55,12 @@ pub(crate) fn turn(index: &Index<'_>, runs: (u32, i16), waits: (u32, i16)) -> Tu
     let (its, waiting) = (levels(index.group_of(runs.0)), levels(index.group_of(waits.0)));
     let common = its.iter().zip(&waiting).take_while(|(its, waiting)| its.0 == waiting.0).count();
     let weight = |levels: &[(&str, u64)], priority| levels.get(common).map_or(weight_of(priority), |level| level.1);
-    Turn { weight: weight(&its, runs.1), waiting_weight: weight(&waiting, waits.1) }
+    let is_session = waiting.get(common).is_some_and(|(name, _)| name.starts_with(&AUTOMATIC[1..]));
+    Turn {
+        weight: weight(&its, runs.1),
+        waiting_weight: weight(&waiting, waits.1),
+        waits_in_session: index.group_of(waits.0).map(|_| is_session),
+    }
 }
 
 /// Whether a group is another one or is inside it.

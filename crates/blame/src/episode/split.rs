@@ -3,7 +3,7 @@
 use crate::episode::alike::Waiting;
 use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::{Detail, HeldBack};
-use crate::episode::groups::Turn;
+use crate::episode::groups::{AUTOMATIC, Turn};
 use crate::episode::idle;
 use crate::episode::nesting::with_nesting;
 use crate::episode::piece::Piece;
@@ -213,9 +213,6 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
 fn ends_at_work(path: &[(Kind, Who)]) -> bool {
     path.last().is_some_and(|(kind, _)| *kind == Kind::Own)
 }
-
-/// The kernel's name for the groups that it makes by itself, for sessions.
-const AUTOMATIC: &str = "/autogroup-";
 
 /// The path of a thread's control group. The automatic ones have weight, but nobody made them: their threads are in the root.
 pub fn cgroup(episode: &Episode, tid: u32) -> Option<String> {

@@ -77,11 +77,23 @@ impl Cause {
                 "Give the late thread another policy (chrt -o -p 0 TID), or its group (cpu.idle): nice counts for nothing there.",
             );
         }
-        if among_normal {
-            return Some(
-                "Give the late thread more weight (nice, cpu.weight) or a CPU of its own (taskset), or a real-time priority if \
-                 its work is short (chrt -f 50).",
-            );
+        if let Some(turn) = self.turn.filter(|_| among_normal) {
+            return Some(match turn.waits_in_session {
+                Some(true) => {
+                    "Give the late thread's session more weight (`echo -15 > /proc/PID/autogroup`, or cpu.weight of a group of \
+                     its own; nice has no effect between sessions while autogroups are on) or the thread a CPU of its own \
+                     (taskset), or a real-time priority if its work is short (chrt -f 50)."
+                }
+                Some(false) => {
+                    "Give the late thread more weight (nice, cpu.weight) or a CPU of its own (taskset), or a real-time priority \
+                     if its work is short (chrt -f 50)."
+                }
+                None => {
+                    "Give the late thread more weight (nice, cpu.weight; between sessions with autogroups \
+                     /proc/PID/autogroup) or a CPU of its own (taskset), or a real-time priority if its work is short (chrt -f \
+                     50)."
+                }
+            });
         }
         match (self.kind, self.priorities) {
             (Kind::HigherPriority, Some(both)) if both.has_deadline() => Some(

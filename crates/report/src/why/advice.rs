@@ -124,11 +124,19 @@ mod tests {
 
     #[test]
     fn normal_threads_are_told_of_weights_not_of_priorities() {
-        let turn = Some(punctual_blame::Turn { weight: 1_024, waiting_weight: 1_024 });
-        let equal = Cause { turn, ..cause(Kind::SamePriority, "rustc".into(), None) };
-        let advice = on(&equal);
+        let equal = |waits_in_session| {
+            let turn = Some(punctual_blame::Turn { weight: 1_024, waiting_weight: 1_024, waits_in_session });
+            on(&Cause { turn, ..cause(Kind::SamePriority, "rustc".into(), None) })
+        };
+        let advice = equal(Some(false));
         assert_eq!(advice.happened, "rustc has the same weight and had its turn first.");
         assert!(advice.remedy.as_deref().unwrap().starts_with("Give the late thread more weight"), "{advice:?}");
+        // Nice counts within a session only; where the groups are not known, that is said.
+        for (waits_in_session, is_told) in [(Some(false), false), (None, true), (Some(true), true)] {
+            let remedy = equal(waits_in_session).remedy.unwrap();
+            assert_eq!(remedy.contains("/proc/PID/autogroup"), is_told, "{waits_in_session:?}: {remedy}");
+        }
+        assert!(equal(Some(true)).remedy.unwrap().contains("nice has no effect"));
         let real_time = on(&cause(Kind::SamePriority, "audio".into(), None));
         assert_eq!(real_time.happened, "audio has the same priority and had its turn first.");
         assert!(real_time.remedy.as_deref().unwrap().contains("chrt -f"), "{real_time:?}");

@@ -157,9 +157,10 @@ impl<'a> End<'a> {
             Kind::Throttled => Some(format!(
                 "Raise the budget of {who}: cpu.max or io.max of the group, or the runtime of a SCHED_DEADLINE thread."
             )),
-            Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority => {
-                Some(format!("Give {awaited} more weight (nice, cpu.weight) or a CPU of its own (taskset)."))
-            }
+            Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority => Some(format!(
+                "Give {awaited} more weight (nice, cpu.weight; between sessions with autogroups /proc/PID/autogroup) or a \
+                     CPU of its own (taskset)."
+            )),
             Kind::Wait | Kind::Unknown => None,
             kind => kind.remedy(who).map(str::to_owned),
         }
@@ -275,7 +276,10 @@ mod tests {
         );
         assert_eq!(
             first.remedy().as_deref(),
-            Some("Give store more weight (nice, cpu.weight) or a CPU of its own (taskset).")
+            Some(
+                "Give store more weight (nice, cpu.weight; between sessions with autogroups /proc/PID/autogroup) or a CPU of \
+                 its own (taskset)."
+            )
         );
         assert_eq!(
             told(&ends, all_ns),
