@@ -238,7 +238,7 @@ pub(crate) struct RecordArguments {
     /// What wakes the threads: the timer interrupt itself, or a softirq callback queued by it
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) via: ViaName,
-    /// Stop at the first wakeup later than this and exit with 2
+    /// Stop at the first wakeup later than this and exit with 2: a time, or a period such as 64@48kHz
     #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
     pub(crate) break_ns: Option<u64>,
     /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; for another stage, put its name first,

@@ -40,6 +40,10 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
 
 /// An interval of an option that cyclictest has too, where a bare number is microseconds.
 pub(super) fn interval(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    if is_written_as_period(text) {
+        return period(text);
+    }
     in_range(text, parse_duration(text, BareUnit::Microseconds)?)
 }
 
@@ -51,6 +55,20 @@ pub(super) fn length(text: &str) -> Result<u64, String> {
 /// A time that may be 0, where a bare number is refused.
 pub(super) fn any_length(text: &str) -> Result<u64, String> {
     parse_duration(text, BareUnit::Refused)
+}
+
+/// Whether a time is written as a musician has it, frames at a rate, or as a control loop has it, a frequency.
+fn is_written_as_period(text: &str) -> bool {
+    text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz")
+}
+
+/// A time to compare others with, ns: with its unit, or written as a period.
+pub(super) fn threshold_time(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    match is_written_as_period(text) {
+        true => parse_period(text).map_err(|error| error.to_string()),
+        false => parse_duration(text, BareUnit::Refused),
+    }
 }
 
 fn in_range(text: &str, interval: u64) -> Result<u64, String> {
@@ -82,8 +100,7 @@ fn reserved(form: &str, text: &str) -> Result<Reservation, String> {
 /// The period of a loop or of a device: a time with its unit, a frequency, or frames at a rate.
 pub(super) fn period(text: &str) -> Result<u64, String> {
     let text = text.trim();
-    // A musician has frames at a rate, a control loop a frequency.
-    if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") {
+    if is_written_as_period(text) {
         return in_range(text, parse_period(text).map_err(|error| error.to_string())?);
     }
     length(text)
@@ -100,7 +117,6 @@ pub(super) fn own_period(text: &str) -> Result<u64, String> {
         Ok(number) if number > 0.0 && number < MIN_BARE_INTERVAL_US => {
             Err(format!("`{text}` would be {text} us: write {text}us, or {text}ms if you mean that"))
         }
-        _ if text.contains(['@', '/']) || text.to_ascii_lowercase().ends_with("hz") => period(text),
         _ => interval(text),
     }
 }
@@ -186,18 +202,26 @@ fn with_nearest_limited(wrong: &str, limit: &str) -> String {
     }
 }
 
+/// A limit of wakeups whose time is in ns if it was written as a period.
+fn with_plain_time(limit: &str) -> Result<String, String> {
+    match limit.split_once('=') {
+        Some((what, time)) if is_written_as_period(time.trim()) => Ok(format!("{what}={}ns", threshold_time(time)?)),
+        _ => Ok(limit.to_owned()),
+    }
+}
+
 pub(super) fn limits(text: &str) -> Result<Limits, String> {
     let mut limits = Limits { of_wakeups: Vec::new(), cycle_ns: None };
     for limit in text.split(',') {
         let Some(of_cycle) = limit.trim().strip_prefix("cycle:") else {
-            let of_wakeups = LimitSpec::parse_list_of_stages(limit);
+            let of_wakeups = LimitSpec::parse_list_of_stages(&with_plain_time(limit)?);
             limits.of_wakeups.extend(of_wakeups.map_err(|wrong| with_nearest_limited(&wrong, limit))?);
             continue;
         };
         let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
             format!("`{limit}` is not a limit: for cycles, only the longest has one, such as cycle:max=1ms")
         })?;
-        limits.cycle_ns = Some(parse_duration(longest, BareUnit::Refused)?);
+        limits.cycle_ns = Some(threshold_time(longest)?);
     }
     Ok(limits)
 }
@@ -205,6 +229,22 @@ pub(super) fn limits(text: &str) -> Result<Limits, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_is_a_time_or_written_as_a_period() {
+        for (text, expected) in [("64@48kHz", 1_333_333), (" 1kHz ", 1_000_000), ("500us", 500_000)] {
+            assert_eq!((threshold_time(text), interval(text)), (Ok(expected), Ok(expected)), "{text}");
+            let limits = limits(&format!("response:p99.9={text},max=2ms,cycle:max={text}")).unwrap();
+            let expected_limits = LimitSpec::parse_list_of_stages(&format!("response:p99.9={expected}ns,max=2ms"));
+            assert_eq!(Ok(limits.of_wakeups), expected_limits, "{text}");
+            assert_eq!(limits.cycle_ns, Some(expected), "{text}");
+        }
+        assert_eq!(interval("64"), Ok(64_000));
+        for wrong in ["64", "64@48", "0@48kHz", "64/48000"] {
+            let said = threshold_time(wrong).unwrap_err();
+            assert!(said.contains("write") || said.contains("is written"), "{wrong}: {said}");
+        }
+    }
 
     #[test]
     fn a_measurement_takes_some_time_and_a_year_at_most() {

@@ -4,14 +4,14 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use punctual_blame::Kind;
 use punctual_probe::recorder::{Threshold, WhySettings};
-use punctual_recording::{BareUnit, Stage, parse_duration};
+use punctual_recording::Stage;
 use std::path::PathBuf;
 
 /// What of a recording is kept as evidence.
 #[derive(Debug, Args)]
 pub(crate) struct WhyRecordArguments {
-    /// Keep evidence of who made a wakeup late, for `punctual why`, if it is later than this: 500us, or p99.9 of the wakeups so
-    /// far
+    /// Keep evidence of who made a wakeup late, for `punctual why`, if it is later than this: 500us, a
+    /// period such as 64@48kHz, or p99.9 of the wakeups so far
     #[arg(long, value_name = "THRESHOLD", value_parser = threshold)]
     pub(crate) why: Option<Threshold>,
     /// With --why, for followed threads: what the threshold is compared with, and where the evidence ends: `total`, at the
@@ -104,7 +104,7 @@ fn topic() -> impl TypedValueParser<Value = Topic> {
     })
 }
 
-/// `500us` or `p99.9`.
+/// `500us`, `64@48kHz` or `p99.9`.
 fn threshold(text: &str) -> Result<Threshold, String> {
     if let Some(quantile) = text.strip_prefix('p') {
         let percent: f64 =
@@ -114,7 +114,7 @@ fn threshold(text: &str) -> Result<Threshold, String> {
         }
         return Ok(Threshold::Quantile(punctual_recording::quantile_of_percent(percent)));
     }
-    match parse_duration(text, BareUnit::Refused)? {
+    match super::values::threshold_time(text)? {
         ns @ 1..=10_000_000_000 => Ok(Threshold::Fixed(ns)),
         _ => Err(format!("`{text}` is out of range: give 1ns to 10s, such as 500us")),
     }
