@@ -271,17 +271,8 @@ impl Kind {
     /// for an episode that has it.
     pub fn remedy(self, who: &Who) -> Option<&'static str> {
         Some(match self {
-            Kind::Irq if who.name() == "local_timer" => {
-                "Arm fewer timers on this CPU, or keep the tick off it (nohz_full= on the kernel's command line)."
-            }
-            Kind::Irq => {
-                "If /proc/interrupts lists it, send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first). Else a timer, a \
-                 counter or a BPF program runs there: end that."
-            }
-            Kind::Softirq => {
-                "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
-                 or a PREEMPT_RT kernel."
-            }
+            Kind::Irq => of_an_interrupt(who.name()),
+            Kind::Softirq => of_a_softirq(who.name()),
             Kind::IrqOff => "Keep it off this CPU (taskset, cpuset), or use a PREEMPT_RT kernel.",
             Kind::Blind => {
                 "Look below this kernel: pin the virtual CPU on the host, or look for firmware's interrupts with `punctual idle`."
@@ -361,6 +352,51 @@ impl Kind {
     }
 }
 
+/// The programs and callbacks with which punctual's own devices, drills and modems work in interrupts and softirqs; the
+/// kernel cuts names of programs to 15 characters.
+const OWN_WORK: [&str; 6] =
+    ["device_callback", "device_interrup", "modem_callback", "modem_interrup", "drill_softirq", "drill_irq"];
+/// What helps against them.
+const END_OWN_WORK: &str = "Stop it: a device, drill or modem of punctual runs there.";
+
+fn is_own_work(name: &str) -> bool {
+    OWN_WORK.iter().any(|own| name.starts_with(own))
+}
+
+/// What would change that an interrupt ran.
+fn of_an_interrupt(name: &str) -> &'static str {
+    match name {
+        "local_timer" => {
+            "Arm fewer timers on this CPU, or keep the tick off it (nohz_full= on the kernel's command line)."
+        }
+        own if is_own_work(own) => END_OWN_WORK,
+        _ => {
+            "If /proc/interrupts lists it, send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first). Else a timer, a \
+             counter or a BPF program runs there: end that."
+        }
+    }
+}
+
+/// What would change that a softirq ran, given by its name or by that of a function that it called.
+fn of_a_softirq(name: &str) -> &'static str {
+    match name {
+        "timer" | "hrtimer" => {
+            "Arm fewer timers, or arm them on another CPU; or let threads do such work: threadirqs on the kernel's command line, \
+             or a PREEMPT_RT kernel."
+        }
+        "hi" | "net_tx" | "net_rx" | "block" | "irq_poll" | "tasklet" | "sched" | "rcu" => {
+            "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
+             or a PREEMPT_RT kernel."
+        }
+        own if is_own_work(own) => END_OWN_WORK,
+        // A timer's function or a tasklet's.
+        _ => {
+            "If a timer calls it, arm fewer of them, or on another CPU; otherwise send its device's interrupt to another CPU. Or \
+             let threads do such work: threadirqs on the kernel's command line, or a PREEMPT_RT kernel."
+        }
+    }
+}
+
 /// A clause at the end of a sentence about a thread.
 pub(crate) enum Meanwhile {
     /// What the thread itself did, without its subject: `it` or a name.
@@ -397,6 +433,24 @@ mod tests {
         }
         assert_eq!(looked_at, Kind::ALL.len());
         assert_eq!(Kind::from_name("several"), None);
+    }
+
+    #[test]
+    fn no_interrupt_is_to_be_moved_where_none_is_behind_it() {
+        let moves = |kind: Kind, name: &str| kind.remedy(&name.into()).unwrap().contains("interrupt to another CPU");
+        assert!(moves(Kind::Softirq, "net_rx") && moves(Kind::Softirq, "tcp_tasklet_func"));
+        for (kind, name, expected) in [
+            (Kind::Softirq, "timer", "Arm fewer timers"),
+            (Kind::Softirq, "hrtimer", "Arm fewer timers"),
+            (Kind::Softirq, "device_callback", "Stop it: a device, drill or modem of punctual"),
+            (Kind::Softirq, "drill_softirq_callback", "Stop it: "),
+            (Kind::Irq, "drill_irq", "Stop it: "),
+            (Kind::Irq, "device_interrupt", "Stop it: "),
+            (Kind::Irq, "local_timer", "Arm fewer timers"),
+        ] {
+            let remedy = kind.remedy(&name.into()).unwrap();
+            assert!(remedy.starts_with(expected) && !moves(kind, name), "{name}: {remedy}");
+        }
     }
 
     #[test]
