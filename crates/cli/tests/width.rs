@@ -252,10 +252,7 @@ fn an_answer_ends_with_what_to_run_next() {
     let cases = [
         ("why why.punctual", "punctual why --explain blind"),
         ("forecast record.punctual", "sudo punctual record --why 90us -i 5ms -a 1"),
-        (
-            "compare check/idle.punctual check/loaded.punctual",
-            "sudo punctual compare --repeat 11 --a COMMAND --b COMMAND",
-        ),
+        ("compare check/idle.punctual check/loaded.punctual", "punctual compare --help"),
         ("report idle.punctual", "sudo punctual idle --policy fifo -D 1s -a 1"),
         ("report validate.punctual", "sudo punctual interact -- PROGRAM"),
         ("report interact.punctual", "punctual why --explain same_priority"),

@@ -236,7 +236,7 @@ pub fn text(comparison: &Comparison) -> String {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
         let _ = writeln!(
             text,
-            "\nThe total{whose}: all its intervals hold at once with 95 % probability; a B/A of *findable* or more would be detected (80 % power)\n"
+            "\nThe total{whose}: all its intervals hold at once with 95 % probability; findable is the smallest B/A that would be detected (80 % power)\n"
         );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }

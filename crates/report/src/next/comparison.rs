@@ -1,6 +1,6 @@
 //! After a comparison.
 
-use super::options::{as_written, exact_time, same_threads, value_of};
+use super::options::{DEFAULT_PRIORITY, as_written, exact_time, listed, same_threads, value_of};
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
@@ -45,12 +45,7 @@ pub fn after_comparison(
             None if !comparison.is_of_one_machine || comparison.follows() => {
                 return alternating(runs, first, directories);
             }
-            None => (
-                format!(
-                    "measures both sides in turn, {enough}; COMMAND sets a side: a shell command, or options such as '-p 90'"
-                ),
-                format!("sudo punctual compare --repeat {runs} --a COMMAND --b COMMAND"),
-            ),
+            None => repeated(runs, enough, first),
         };
         return vec![NextStep::new(&purpose, command)];
     }
@@ -62,6 +57,77 @@ pub fn after_comparison(
     let purpose = format!("on side {later} records what delays it");
     let why = evidence(decisive_count(comparison), document.map(|document| &document.provenance.command_line[..]));
     vec![NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))]
+}
+
+/// What measures both sides in turn on this machine, and the command; that of the help where nobody knows what sets a side.
+fn repeated(runs: usize, enough: &str, first: [Option<&Document>; 2]) -> (String, String) {
+    let known = first[0].zip(first[1]).and_then(|(a, b)| in_turn(&a.provenance, &b.provenance));
+    match known {
+        Some(options) => (
+            format!("measures both sides in turn, {enough}"),
+            format!("sudo punctual compare --repeat {runs}{options}"),
+        ),
+        None => (
+            format!(
+                "says how to measure both sides in turn with --repeat {runs}, {enough}: --a and --b each take what sets a side, \
+                 a shell command or options such as '-p 90'"
+            ),
+            "punctual compare --help".to_owned(),
+        ),
+    }
+}
+
+/// The options with which `punctual compare --repeat` measures two sides of `punctual record` in turn: those of both, and
+/// those that set a side; `None` if no such options tell the sides apart.
+fn in_turn(a: &Provenance, b: &Provenance) -> Option<String> {
+    let is_known = |provenance: &Provenance| {
+        let words = &provenance.command_line;
+        let is_of_record = words.get(1).is_some_and(|command| command == "record");
+        is_of_record && !words.iter().any(|word| word == "--" || word.starts_with("--load-command"))
+    };
+    if !is_known(a) || !is_known(b) {
+        return None;
+    }
+    let mut options = String::new();
+    for (short, long) in [("-i", "--interval"), ("", "--via"), ("-D", "--duration")] {
+        let written = [a, b].map(|provenance| as_written(&provenance.command_line, short, long));
+        match written[0] == written[1] {
+            true => options += &written[0],
+            // How long a run takes makes no side; how often threads wake cannot be set for one.
+            false if short == "-D" => {}
+            false => return None,
+        }
+    }
+    let mut sides = [String::new(), String::new()];
+    for (of_a, of_b) in side_options(a).into_iter().zip(side_options(b)) {
+        if of_a == of_b {
+            options += if of_a == format!(" -p {DEFAULT_PRIORITY}") { "" } else { of_a.as_str() };
+        } else {
+            sides[0] += &of_a;
+            sides[1] += &of_b;
+        }
+    }
+    // Such options are split at spaces, whatever stands around them.
+    if sides.iter().all(String::is_empty) || sides.iter().any(|side| side.contains('\'')) {
+        return None;
+    }
+    for (name, side) in ["--a", "--b"].into_iter().zip(&sides).filter(|(_, side)| !side.is_empty()) {
+        options += &format!(" {name} {}", shell_word(side.trim()));
+    }
+    Some(options)
+}
+
+/// The options of a recording that may set a side apart, each empty if it is not known or has its default.
+fn side_options(provenance: &Provenance) -> [String; 4] {
+    let (words, configuration) = (&provenance.command_line, &provenance.configuration);
+    let is_real_time = matches!(configuration.policy.as_str(), "" | "fifo" | "rr");
+    let priorities = listed(&configuration.priorities);
+    [
+        if is_real_time && !priorities.is_empty() { format!(" -p {priorities}") } else { String::new() },
+        as_written(words, "", "--policy"),
+        as_written(words, "-a", "--cpus"),
+        as_written(words, "", "--load"),
+    ]
 }
 
 /// The cycles or requests of which one side has more.
@@ -236,6 +302,26 @@ mod tests {
         assert_eq!(again("punctual record --follow -- play -o a").as_deref(), Some(" --follow -- play -o a"));
         assert_eq!(again("punctual check -o a"), None);
         assert_eq!(recorded_again(None, "A/NUMBER.punctual"), "sudo punctual record -o A/NUMBER.punctual");
+    }
+
+    #[test]
+    fn sides_that_options_tell_apart_are_measured_in_turn_with_these_options() {
+        let provenance = |(line, priority): (&str, u32)| {
+            let command_line = format!("punctual {line}").split(' ').map(str::to_owned).collect();
+            let mut provenance = Provenance { command_line, ..Provenance::default() };
+            provenance.configuration.priorities = vec![priority];
+            provenance
+        };
+        for (a, b, expected) in [
+            (("record -i 500us", 80), ("record -i 500us -p 90", 90), Some(" -i 500us --a '-p 80' --b '-p 90'")),
+            (("record -D 5s", 80), ("record -D 9s --load disk", 80), Some(" --b '--load disk'")),
+            (("record -a 1", 90), ("record -a 1", 90), None),
+            (("record -i 1ms", 80), ("record -i 2ms -p 90", 90), None),
+            (("record", 80), ("record -p 90 -- make", 90), None),
+            (("check", 80), ("check -p 90", 90), None),
+        ] {
+            assert_eq!(in_turn(&provenance(a), &provenance(b)).as_deref(), expected, "{a:?} {b:?}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// The period of `punctual record` by default.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
-const DEFAULT_PRIORITY: u32 = 80;
+pub(super) const DEFAULT_PRIORITY: u32 = 80;
 
 /// The options, except for the load, with which `punctual record` measures the same once more, its own threads or
 /// others'; `None` if another command measured or simulated them, or if they belonged to a command.
@@ -119,7 +119,7 @@ pub(super) fn value_of<'a>(words: &'a [String], short: &str, long: &str) -> Opti
     })
 }
 
-fn listed(numbers: &[u32]) -> String {
+pub(super) fn listed(numbers: &[u32]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     numbers.join(",")
 }
