@@ -16,9 +16,11 @@ impl Counters {
     pub fn steal_in_words(&self) -> Option<String> {
         let whole = format!("host steal {} ({STEPS})", format_ns(self.steal_ns?));
         let Some(within) = self.wakeup_steal_ns.map(format_ns) else { return Some(whole) };
-        Some(match self.is_finer_more() {
-            true => format!("{whole}, at most {within} within wakeups (counted finer)"),
-            false => format!("{whole}, at most {within} of it within wakeups"),
+        Some(match (self.is_finer_more(), self.steal_ns) {
+            // A part that is more than the whole explains nothing.
+            (true, Some(0)) => format!("{whole}, what fills no step may lie within wakeups"),
+            (true, _) => format!("{whole}, all of it may lie within wakeups"),
+            (false, _) => format!("{whole}, at most {within} of it within wakeups"),
         })
     }
 
@@ -28,9 +30,7 @@ impl Counters {
         let ran = format!("the host ran something else for {whole} (counted in {STEPS})");
         Some(match (self.wakeup_steal_ns.map(format_ns), self.is_finer_more()) {
             (Some(within), false) => format!("{ran}: at most {within} of that is part of the lateness"),
-            (Some(within), true) => {
-                format!("{ran}; by a finer counter, at most {within} was within wakeups, as part of the lateness")
-            }
+            (Some(_), true) => format!("{ran}: all of that may be part of the lateness"),
             (None, _) => format!("{ran}: how much of that is part of the lateness is not known"),
         })
     }
@@ -57,16 +57,15 @@ mod tests {
             (
                 Some(10 * MS),
                 Some(13_900_000),
-                Some("host steal 10.0 ms (steps of 10 ms), at most 13.9 ms within wakeups (counted finer)"),
+                Some("host steal 10.0 ms (steps of 10 ms), all of it may lie within wakeups"),
                 Some(
-                    "the host ran something else for 10.0 ms (counted in steps of 10 ms); by a finer counter, at most 13.9 ms was within \
-                     wakeups, as part of the lateness",
+                    "the host ran something else for 10.0 ms (counted in steps of 10 ms): all of that may be part of the lateness",
                 ),
             ),
             (
                 Some(0),
                 Some(4_690_000),
-                Some("host steal 0 ns (steps of 10 ms), at most 4.69 ms within wakeups (counted finer)"),
+                Some("host steal 0 ns (steps of 10 ms), what fills no step may lie within wakeups"),
                 None,
             ),
             (
