@@ -50,6 +50,15 @@ pub(crate) fn written_rate(text: &str) -> Result<Option<u64>, Error> {
     Ok(u64::try_from(millihertz).ok())
 }
 
+/// A rate in thousandths of a hertz as people write it, such as `48kHz`; `None` if it is too low for frames.
+pub(crate) fn rate_of_frames(millihertz: u64) -> Option<String> {
+    (u128::from(millihertz) >= MIN_MILLIHERTZ).then(|| match millihertz {
+        rate if rate.is_multiple_of(1_000_000) => format!("{}kHz", rate / 1_000_000),
+        rate if rate.is_multiple_of(1_000) => format!("{}Hz", rate / 1_000),
+        rate => format!("{}Hz", rate as f64 / 1e3),
+    })
+}
+
 fn not_a_period(text: &str) -> Error {
     let advice = match text.contains('@') {
         true => "write frames@rate, such as 64@48kHz or 1024@2.4MS/s; a number of buffers comes after it: 64@48kHz x3",

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::Origin;
 use crate::Signal;
-use crate::notation::{parse_period, written_rate};
+use crate::notation::{parse_period, rate_of_frames, written_rate};
 use punctual_recording::bounds::MAX_PERIOD_NS;
 use punctual_recording::{BareUnit, is_without_unit, parse_duration};
 
@@ -251,17 +251,17 @@ impl Profile {
         Ok(changed)
     }
 
+    /// This number of frames or samples as a period at the device's rate, as people write it: `64@48kHz`; `None` if it has
+    /// no rate of frames.
+    pub fn frames_as_period(&self, number: &str) -> Option<String> {
+        let rate = self.rate_millihertz.filter(|_| !number.contains('.')).and_then(rate_of_frames)?;
+        Some(format!("{number}@{rate}"))
+    }
+
     /// What is wrong with a period that is only a number: of a device that has a rate it must be frames at that rate.
     fn without_unit(&self, number: &str) -> Error {
-        /// Frames come no more slowly, in thousandths of a hertz.
-        const MIN_MILLIHERTZ: u64 = 1_000_000;
-        let as_people_write = |rate: u64| match rate {
-            rate if rate.is_multiple_of(1_000_000) => format!("{}kHz", rate / 1_000_000),
-            rate if rate.is_multiple_of(1_000) => format!("{}Hz", rate / 1_000),
-            rate => format!("{}Hz", rate as f64 / 1e3),
-        };
-        Error::Notation(match self.rate_millihertz.filter(|rate| *rate >= MIN_MILLIHERTZ && !number.contains('.')) {
-            Some(rate) => format!("`{number}` has no unit: did you mean {number}@{}?", as_people_write(rate)),
+        Error::Notation(match self.frames_as_period(number) {
+            Some(period) => format!("`{number}` has no unit: did you mean {period}?"),
             None => format!("`{number}` has no unit: write {number}us, or {number}ms if you mean that"),
         })
     }

@@ -85,8 +85,43 @@ fn plan(arguments: &CheckArguments, devices: &[Profile]) -> Result<Plan, Usage> 
     if arguments.threads.interval.is_none() && !arguments.device.is_empty() {
         plan.interval_ns = device_interval(devices).unwrap_or(plan.interval_ns);
     }
+    if !arguments.device.is_empty()
+        && let Some(said) = frames_for_a_time(&plan.command_line, devices)
+    {
+        return Err(Usage(said));
+    }
     plan.duration_ns = Some(arguments.duration);
     Ok(plan)
+}
+
+/// What to ask whoever gave a bare number for the period that is how many frames a device has in one, and so was hardly
+/// meant in microseconds.
+fn frames_for_a_time(words: &[String], devices: &[Profile]) -> Option<String> {
+    let number = bare_interval(words)?;
+    let has_as_many = |device: &&Profile| {
+        device.at_its_rate(device.period_ns).is_some_and(|frames| frames.round() == f64::from(number))
+    };
+    let device = devices.iter().find(has_as_many)?;
+    let period = device.frames_as_period(&number.to_string())?;
+    Some(format!(
+        "-i {number} would be {number} us, and {} has {number} in a period: did you mean -i {period}? If not, write {number}us",
+        device.id
+    ))
+}
+
+/// The period of the threads, if it was written without a unit.
+fn bare_interval(words: &[String]) -> Option<u32> {
+    let mut words = words.iter().skip(1).map(String::as_str);
+    while let Some(word) = words.next() {
+        let value = match word {
+            "-i" | "--interval" => words.next(),
+            _ => word.strip_prefix("--interval=").or_else(|| word.strip_prefix("-i")),
+        };
+        if let Some(value) = value {
+            return value.trim_start_matches('=').trim().parse().ok();
+        }
+    }
+    None
 }
 
 fn measurement(check: Check, is_asked: bool) -> Measurement {
@@ -150,6 +185,23 @@ fn devices_exit_code(measurement: &Measurement) -> u8 {
 mod tests {
     use super::*;
     use punctual_device::Catalogue;
+
+    #[test]
+    fn a_bare_period_of_as_many_frames_as_a_device_has_is_asked_about() {
+        let said = |words: &str, spec: &str| {
+            let words: Vec<String> = format!("punctual check {words}").split(' ').map(str::to_owned).collect();
+            frames_for_a_time(&words, &[Catalogue::shipped().parse_spec(spec).unwrap()])
+        };
+        for words in ["-i 64", "-i64", "-i=64", "--interval 64", "--interval=64 -D 5s"] {
+            let question = said(words, "audio 64@48kHz x3").unwrap_or_default();
+            assert!(question.contains("did you mean -i 64@48kHz?"), "{words}: {question}");
+        }
+        for words in ["-i 64us", "-i 64@48kHz", "-i 100", "-D 64", "--ignore-failure"] {
+            assert_eq!(said(words, "audio 64@48kHz"), None, "{words}");
+        }
+        assert_eq!(said("-i 64", "audio 128@48kHz"), None);
+        assert_eq!(said("-i 500", "5g-slot"), None);
+    }
 
     #[test]
     fn one_device_is_measured_at_its_own_period() {
