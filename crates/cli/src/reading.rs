@@ -1,6 +1,8 @@
 //! The progress line while recordings are read, on standard error.
 
 use indicatif::ProgressBar;
+use punctual_recording::counted;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,9 @@ const SILENT: Duration = Duration::from_secs(2);
 
 /// The line while recordings are read. There is only one, because a program reads for one answer.
 static READING: Mutex<Reading> = Mutex::new(Reading::Not);
+
+/// Episodes looked into so far: they are no rows of a table, and each takes longer than many of those.
+static EPISODES: AtomicU64 = AtomicU64::new(0);
 
 enum Reading {
     Not,
@@ -28,15 +33,24 @@ impl Reading {
             *self = Reading::Shown(began, ProgressBar::new_spinner());
         }
         if let Reading::Shown(began, bar) = self {
-            bar.set_message(reading_line(punctual_recording::rows_read(), began.elapsed()));
+            let episodes = EPISODES.load(Ordering::Relaxed);
+            bar.set_message(reading_line(punctual_recording::rows_read(), episodes, began.elapsed()));
             bar.tick();
         }
         matches!(self, Reading::Since(_) | Reading::Shown(..))
     }
 }
 
-fn reading_line(rows: u64, elapsed: Duration) -> String {
+fn reading_line(rows: u64, episodes: u64, elapsed: Duration) -> String {
+    if episodes > 0 {
+        return format!("reading  {}  {:.0} s", counted(episodes, "episode"), elapsed.as_secs_f64());
+    }
     format!("reading  {:.1} million rows  {:.0} s", rows as f64 / 1e6, elapsed.as_secs_f64())
+}
+
+/// Counts an episode, which somebody has looked into, for the line.
+pub(crate) fn count_episode() {
+    EPISODES.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Announces that recordings are being read. If that takes longer than anybody would wait without a sign of life, a
@@ -79,6 +93,7 @@ mod tests {
         let mut late = Reading::Since(ago(3));
         assert!(late.round() && matches!(late, Reading::Shown(..)));
         assert!(!Reading::Over.round() && !Reading::Not.round());
-        assert_eq!(reading_line(12_345_678, Duration::from_secs(3)), "reading  12.3 million rows  3 s");
+        assert_eq!(reading_line(12_345_678, 0, Duration::from_secs(3)), "reading  12.3 million rows  3 s");
+        assert_eq!(reading_line(12_345_678, 1_234, Duration::from_secs(20)), "reading  1,234 episodes  20 s");
     }
 }

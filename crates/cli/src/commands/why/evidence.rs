@@ -136,9 +136,13 @@ pub(super) fn gather(path: &Path, arguments: &WhyArguments) -> anyhow::Result<Ev
         arguments.thread.as_ref().is_none_or(|asked| *asked == victim.name || number == Some(victim.tid))
     };
     let is_wanted = shows_lateness(arguments) || arguments.perfetto.is_some();
-    let look = |episode: Episode| match is_asked(&episode.victim) {
-        true => Ok(Box::new(Looked::into(episode, is_wanted))),
-        false => Err((episode.victim, episode.void.is_some())),
+    let look = |episode: Episode| {
+        let looked = match is_asked(&episode.victim) {
+            true => Ok(Box::new(Looked::into(episode, is_wanted))),
+            false => Err((episode.victim, episode.void.is_some())),
+        };
+        crate::reading::count_episode();
+        looked
     };
     let mut gathering = Gathering {
         arguments,
