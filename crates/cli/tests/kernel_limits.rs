@@ -138,7 +138,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         vec!["device", "list"],
         vec!["device", "show", "audio64", "--json"],
         vec!["lab", "kernels"],
-        vec!["modem", "stalls", "--lengths", "20", "--calls", "1"],
+        vec!["modem", "stalls", "--lengths", "20ms", "--calls", "1"],
         vec!["modem", "transfer", "a.punctual/recording.json", "--attempts", "1", "--json"],
         vec!["modem", "line", "-D", "200ms"],
         vec!["modem", "serve", "-D", "200ms"],
@@ -178,7 +178,7 @@ fn an_answer_into_a_closed_standard_output_is_an_error() {
     assert_eq!(code(&run(directory.path(), &["sim", "run", "nt-timers-table3", "-o", "a.punctual"])), 0);
     let answers: [&[&str]; 10] = [
         &["interact", "-q", "--no-bpf", "-o", "i.punctual", "--", "true"],
-        &["modem", "stalls", "--lengths", "20", "--calls", "1"],
+        &["modem", "stalls", "--lengths", "20ms", "--calls", "1"],
         &["sim", "list"],
         &["lab", "kernels", "--json"],
         &["report", "a.punctual"],
