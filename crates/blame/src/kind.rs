@@ -384,7 +384,16 @@ fn of_a_softirq(name: &str) -> &'static str {
             "Arm fewer timers, or arm them on another CPU; or let threads do such work: threadirqs on the kernel's command line, \
              or a PREEMPT_RT kernel."
         }
-        "hi" | "net_tx" | "net_rx" | "block" | "irq_poll" | "tasklet" | "sched" | "rcu" => {
+        // No device asks for these: the kernel itself does, at its ticks.
+        "rcu" => {
+            "Keep RCU's callbacks off this CPU (rcu_nocbs= or nohz_full= on the kernel's command line), or move the thread to \
+             a CPU where less is freed; a PREEMPT_RT kernel lets threads do them."
+        }
+        "sched" => {
+            "Keep the balancer from this CPU (cpuset partitions, isolcpus=), or let threads do such work: threadirqs on the \
+             kernel's command line, or a PREEMPT_RT kernel."
+        }
+        "hi" | "net_tx" | "net_rx" | "block" | "irq_poll" | "tasklet" => {
             "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
              or a PREEMPT_RT kernel."
         }
@@ -442,6 +451,8 @@ mod tests {
         for (kind, name, expected) in [
             (Kind::Softirq, "timer", "Arm fewer timers"),
             (Kind::Softirq, "hrtimer", "Arm fewer timers"),
+            (Kind::Softirq, "rcu", "Keep RCU's callbacks off this CPU"),
+            (Kind::Softirq, "sched", "Keep the balancer from this CPU"),
             (Kind::Softirq, "device_callback", "Stop it: a device, drill or modem of punctual"),
             (Kind::Softirq, "drill_softirq_callback", "Stop it: "),
             (Kind::Irq, "drill_irq", "Stop it: "),
