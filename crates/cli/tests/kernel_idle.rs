@@ -220,7 +220,7 @@ fn a_real_time_loop_that_nobody_looks_after_lets_others_run_and_ends() {
             let held = now - last;
             if held > 1_000_000 {
                 let used_now = of_the_loop();
-                longest = longest.max((held, used_now - used));
+                longest = longest.max((held, used_now.saturating_sub(used)));
                 used = used_now;
             }
             last = now;

@@ -231,12 +231,12 @@ fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
     let directory = tempfile::tempdir().unwrap();
     // The policy is the 41st field; 6 is that of reservations.
     let script = "read -r all </proc/$$/stat; echo $all | cut -d' ' -f41; exit 7";
-    let output = run(directory.path(), &["reserve", "run", "1/50", "--", "sh", "-c", script]);
+    let output = run(directory.path(), &["reserve", "run", "1ms/50ms", "--", "sh", "-c", script]);
     assert_eq!((stdout(&output).trim(), code(&output)), ("6", 7), "{}", stderr(&output));
     assert!(stderr(&output).contains("Reserved 1.00 ms of every 50.0 ms for 1 of 1 thread."), "{}", stderr(&output));
 
     // A command that ends at once had it too, from its first instruction on.
-    let output = run(directory.path(), &["reserve", "run", "1/50", "--json", "--", "/bin/true"]);
+    let output = run(directory.path(), &["reserve", "run", "1ms/50ms", "--json", "--", "/bin/true"]);
     let answer = json(&output);
     let thread = &answer["threads"][0];
     assert_eq!((&thread["name"], &thread["set"], &thread["refused"]), (&"true".into(), &1.into(), &Value::Null));
@@ -255,7 +255,7 @@ fn signals_are_passed_on_and_the_command_does_not_outlive_the_program() {
     requires!("signals_are_passed_on_and_the_command_does_not_outlive_the_program", "deadline reservation");
     let directory = tempfile::tempdir().unwrap();
     for (signal, ends) in [(libc::SIGTERM, Some(128 + libc::SIGTERM)), (libc::SIGKILL, None)] {
-        let mut child = start(directory.path(), &["reserve", "run", "-q", "1/50", "--", "sleep", "100"]);
+        let mut child = start(directory.path(), &["reserve", "run", "-q", "1ms/50ms", "--", "sleep", "100"]);
         let below = || punctual_kernel::other_thread::family(child.id()).get(1).copied();
         assert!(wait_until(|| {
             below().is_some_and(|sleeper| ThreadScheduling::of(sleeper).is_ok_and(|now| now.reservation().is_some()))
@@ -273,11 +273,11 @@ fn what_cannot_be_is_one_line() {
     let mut met = 0;
     for (words, expected, says) in [
         (vec!["reserve"], 129, "a program is missing"),
-        (vec!["reserve", "run", "9/8", "--", "true"], 129, "asks for more than there is"),
+        (vec!["reserve", "run", "9ms/8ms", "--", "true"], 129, "asks for more than there is"),
         (vec!["reserve", "run", "much", "--", "true"], 129, "write CPU time and period, such as 2ms/8ms"),
-        (vec!["reserve", "run", "1/8"], 129, "required arguments were not provided"),
-        (vec!["reserve", "run", "1/8", "--thread", "(", "--", "true"], 129, "not a regular expression"),
-        (vec!["reserve", "run", "1/8", "--", "./no-such-program"], 1, "No such file or directory"),
+        (vec!["reserve", "run", "1ms/8ms"], 129, "required arguments were not provided"),
+        (vec!["reserve", "run", "1ms/8ms", "--thread", "(", "--", "true"], 129, "not a regular expression"),
+        (vec!["reserve", "run", "1ms/8ms", "--", "./no-such-program"], 1, "No such file or directory"),
         (vec!["reserve", "v91"], 129, "v90"),
         (vec!["reserve", "v90", "--", "true"], 129, "cannot be used with"),
         (vec!["reserve", "v90", "--phases", "18@7200Hz:2s,90@7200Hz"], 129, "every phase needs its time"),
@@ -308,7 +308,7 @@ fn a_command_that_got_no_reservation_is_no_success() {
     let Some(nobody) = Nobody::of("a reservation without privilege") else { return };
     let ended = |options: &[&str], script: &str| {
         let mut command = nobody.punctual(&["--inh-caps=-all", "--bounding-set=-all"]);
-        command.args(["reserve", "run", "1/8"]).args(options).args(["--", "sh", "-c", script]);
+        command.args(["reserve", "run", "1ms/8ms"]).args(options).args(["--", "sh", "-c", script]);
         let output = command.output().unwrap();
         (code(&output), stderr(&output))
     };
