@@ -273,7 +273,7 @@ fn a_user_without_privilege_gets_every_way() {
     let answer = ["1s", "6s", "30s"].into_iter().find_map(|length| {
         let output = nobody.run(&["timers", "-q", "-D", length, "-p", "50", "--way", ways, "--json"]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        Some(json(&output)).filter(|answer| are_all_called(answer))
+        Some(json(&output)).filter(are_all_called)
     });
     let answer = answer.expect("every way is called within 5 s");
     assert_eq!(answer["scheduling"], "other");

@@ -61,7 +61,7 @@ impl Looks {
         if self.is_asked {
             return self.take(requests, Duration::ZERO);
         }
-        let Some(tid) = requests.to_look_at() else { return };
+        let Some(tid) = requests.next_look() else { return };
         self.is_asked = ask.send(tid).is_ok();
         self.take(requests, PATIENCE);
     }

@@ -164,7 +164,7 @@ impl Requests {
 
     /// A thread that waits for one thing and of which it is not known yet whether it gets its requests there, for a look at
     /// what it waits for. No thread is looked at for ever.
-    pub(crate) fn to_look_at(&mut self) -> Option<u32> {
+    pub(crate) fn next_look(&mut self) -> Option<u32> {
         let open = self.threads.iter_mut().filter(|(_, thread)| thread.is_open());
         let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
         thread.looks += 1;

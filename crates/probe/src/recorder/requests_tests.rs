@@ -159,7 +159,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     let found = || {
         let mut play = Play::default();
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-        assert_eq!(play.requests.to_look_at(), Some(TID));
+        assert_eq!(play.requests.next_look(), Some(TID));
         play
     };
     let serves = |play: &mut Play| {
@@ -177,7 +177,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     play.over();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
     assert_eq!(play.over(), [(start, play.now)]);
-    assert_eq!(play.requests.to_look_at(), None, "it is known");
+    assert_eq!(play.requests.next_look(), None, "it is known");
     // That it was seen after the wait was over says nothing about the place: its request still begins with the answer.
     // So does a look that began before the wait did.
     for (before, after) in [(1, 10), (-1, 1)] {
@@ -190,17 +190,17 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     }
     // One look at a wait says all, and nobody is looked at for ever.
     let mut play = found();
-    assert_eq!(play.requests.to_look_at(), None);
+    assert_eq!(play.requests.next_look(), None);
     let looks = (0..100).filter(|_| {
         play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-        play.requests.to_look_at().is_some()
+        play.requests.next_look().is_some()
     });
     assert_eq!(looks.count(), usize::from(MAX_LOOKS) - 1);
 }
 
 /// Looks at the wait in which the thread is.
 fn look(play: &mut Play, awaited: Awaited) {
-    assert_eq!(play.requests.to_look_at(), Some(TID));
+    assert_eq!(play.requests.next_look(), Some(TID));
     let at_ns = play.now + 1;
     play.requests.saw(TID, (at_ns, at_ns), awaited);
 }
