@@ -4,7 +4,7 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Origin, Profile, name_apart, parse_period, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
@@ -296,7 +296,6 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         device.origin = Origin::Named;
         devices.push(device);
     }
-    name_apart(&mut devices, &arguments.device);
     // The curve of one device is of its own buffers, which a cycle or a slot does not have.
     let own = match &devices[..] {
         [device] if !device.is_loop() => Some(device.clone()),

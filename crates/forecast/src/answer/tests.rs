@@ -106,19 +106,6 @@ fn what_is_not_known_under_one_load_only_is_told_from_what_is_under_none() {
 }
 
 #[test]
-fn a_verdict_on_two_devices_of_one_family_does_not_contradict_itself() {
-    let written = ["audio 64@48kHz", "audio 256@48kHz"].map(str::to_owned);
-    let parse = |spec: &String| punctual_device::Catalogue::shipped().parse_spec(spec).unwrap();
-    let mut devices: Vec<Profile> = written.iter().map(parse).collect();
-    punctual_device::name_apart(&mut devices, &written);
-    let late: Vec<(u64, u64)> = (0..60).map(|second| (second * 1_000 * MS, 3 * MS)).collect();
-    let question = Question { devices, ..Question::default() };
-    let said = answer(&[input(MS, &late, HOUR / 60, Some(0))], &question).unwrap().verdict;
-    assert!(said.starts_with("Audio 64@48kHz fails about every "), "{said}");
-    assert!(said.ends_with(". It is too early to say whether audio 256@48kHz holds."), "{said}");
-}
-
-#[test]
 fn that_a_failure_rests_on_one_stall_is_said() {
     let question = Question { devices: vec![device(MS, 21, 0).with_want(86_400)], ..Question::default() };
     let verdict = |late: &[(u64, u64)]| answer(&[input(MS, late, 30_000, Some(0))], &question).unwrap().verdict;

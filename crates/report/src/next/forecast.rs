@@ -5,7 +5,7 @@ use super::options::load_option;
 use super::{NextStep, few};
 use crate::forecast::units::called;
 use crate::layout::shell_word;
-use punctual_device::{OnMiss, position_of};
+use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
 use punctual_recording::{NO_LOAD, printable_path};
 use std::path::PathBuf;
@@ -158,8 +158,8 @@ impl<'a> ForecastAsked<'a> {
             let own = format!(" --buffers {}", device.device.buffers);
             if options.contains(&own) {
                 options = options.replace(&own, &format!(" --buffers {buffers}"));
-            } else if let Some(position) = position_of(id, &devices) {
-                devices[position] = with_buffers(&devices[position], buffers);
+            } else if let Some(spec) = devices.iter_mut().find(|spec| is_of(spec, id)) {
+                *spec = with_buffers(spec, buffers);
             } else {
                 devices.push(with_buffers(id, buffers));
             }
@@ -183,8 +183,13 @@ impl<'a> ForecastAsked<'a> {
 
     /// How the user named a device; `None` where all were asked about.
     fn named(&self, device: &DeviceAnswer) -> Option<&'a String> {
-        self.devices.get(position_of(&device.device.id, self.devices)?)
+        self.devices.iter().find(|spec| is_of(spec, &device.device.id))
     }
+}
+
+/// Whether a specification is of the device with this id.
+fn is_of(spec: &str, id: &str) -> bool {
+    spec.split_whitespace().next() == Some(id)
 }
 
 /// A specification with another number of buffers.
