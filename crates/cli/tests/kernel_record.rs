@@ -205,6 +205,28 @@ fn check_answers_in_json_with_both_parts_and_all_devices() {
 }
 
 #[test]
+fn a_check_says_how_many_buffers_its_want_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    // With two buffers, work has to begin within a microsecond.
+    let device = ["--device", "sdr 1ms compute=999us x2", "--want", "2/day"];
+    let words = ["check", "-q", "-D", "1s", "--load", "cpu", "--json", "-o", "c"];
+    let output = run(directory.path(), &[&words[..], &device[..]].concat());
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["devices"][0]["want_s"], 43_200, "{answer}");
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.contains("it fails (the target is at most one underrun in 12.0 h). "), "{verdict}");
+    assert!(verdict.contains(" buffers of "), "{verdict}");
+    // Each part was searched for it.
+    let advised = answer["devices"].as_array().unwrap();
+    assert_eq!(advised.iter().filter(|row| row["advice"].is_object()).count(), 2, "{advised:?}");
+    let next = answer["next"].as_array().unwrap();
+    let asks =
+        |step: &serde_json::Value| step["command"].as_str().is_some_and(|command| command.ends_with(" --want 2/day"));
+    assert!(next.iter().any(asks), "{next:?}");
+}
+
+#[test]
 fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
     let directory = tempfile::tempdir().unwrap();
     // Nobody is served within a microsecond, everybody within an hour.

@@ -68,6 +68,8 @@ const WRONG: &[&[&str]] = &[
     &["record", "--comm", "x", "--limit", "respons:max=1ms"],
     &["check", "--device", "audio46"],
     &["check", "--profiles", "mine.toml"],
+    &["check", "--want", "1/day"],
+    &["check", "--device", "audio", "--want", "1"],
     &["report"],
     &["report", "a", "--csv", "--json"],
     &["recrod"],

@@ -7,7 +7,7 @@ use crate::{Error, Level, Method, Stage};
 use punctual_device::Profile;
 
 /// The most buffers that are ever advised.
-const MAX_BUFFERS: u32 = 256;
+pub const MAX_BUFFERS: u32 = 256;
 /// Periods are tried from a 16th of the present one to 1,024 times as much, by doubling.
 const PERIOD_DOUBLINGS: (u32, u32) = (4, 10);
 

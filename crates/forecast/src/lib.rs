@@ -67,7 +67,7 @@ mod testing;
 mod underrun;
 mod veto;
 
-pub use advice::{Advice, Curve, CurvePoint, CurveQuestion, TimeScale, Variant};
+pub use advice::{Advice, Curve, CurvePoint, CurveQuestion, MAX_BUFFERS, TimeScale, Variant};
 pub use answer::{Answer, DeviceAnswer, Group, JudgedDevice, Question, WorstCase, answer, format_seconds, under_load};
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};

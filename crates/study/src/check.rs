@@ -24,6 +24,8 @@ pub struct CheckPlan {
     pub directory: PathBuf,
     /// The devices for which it is judged.
     pub devices: Vec<Profile>,
+    /// Whether to search for the buffering that each device would need.
+    pub advises: bool,
 }
 
 /// One part of a check.
@@ -78,20 +80,25 @@ pub fn check(
     }
     let mut devices = Vec::new();
     for (path, document) in &parts {
-        devices.extend(judge_devices(path, document, &check.devices)?);
+        devices.extend(judge_devices(path, document, &check.devices, check.advises)?);
     }
     Ok(Check { parts, devices })
 }
 
 /// What each device would have met in a recording; nothing if that holds no wakeup.
-fn judge_devices(path: &Path, document: &Document, devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
+fn judge_devices(
+    path: &Path,
+    document: &Document,
+    devices: &[Profile],
+    advise: bool,
+) -> Result<Vec<JudgedDevice>, StudyError> {
     if document.counters.wakeups == 0 {
         return Ok(Vec::new());
     }
     let recording = Recording::open(path)?;
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(document, &tail, &seconds, recording.damaged())?;
-    judge(document, &inputs, devices)
+    judge(document, &inputs, devices, advise)
 }
 
 /// The devices of a check if none are named: those of the shipped catalogue that represent all.
@@ -100,12 +107,19 @@ pub fn usual_devices() -> Vec<Profile> {
     catalogue_ids().into_iter().filter_map(|id| catalogue.find(id)).cloned().collect()
 }
 
-/// What each device would have met in a recording, or in several that were added up: `inputs` are theirs.
+/// What each device would have met in a recording, or in several that were added up: `inputs` are theirs. `advise`: also
+/// what buffering each would need.
 ///
 /// # Errors
 /// [`StudyError`] if the forecast cannot be made.
-pub fn judge(document: &Document, inputs: &[Input], devices: &[Profile]) -> Result<Vec<JudgedDevice>, StudyError> {
-    let answer = answer(inputs, &Question { devices: devices.to_vec(), horizons: Vec::new(), ..Question::default() })?;
+pub fn judge(
+    document: &Document,
+    inputs: &[Input],
+    devices: &[Profile],
+    advise: bool,
+) -> Result<Vec<JudgedDevice>, StudyError> {
+    let question = Question { devices: devices.to_vec(), horizons: Vec::new(), advise, ..Question::default() };
+    let answer = answer(inputs, &question)?;
     let counts = answer.groups.into_iter().flat_map(|group| {
         let (load, measure) = (group.load, group.measure);
         group.devices.into_iter().map(move |answer| {

@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say in a minute how late this machine runs, idle and loaded
     #[command(
-        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3'\n  punctual check --json | jq .verdict\n\nA bare number is seconds for -D, microseconds for -i."
+        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3' --want 1/day\n  punctual check --json | jq .verdict\n\nA bare number is seconds for -D, microseconds for -i."
     )]
     Check(CheckArguments),
     /// Measure how late threads wake up, stage by stage
@@ -211,6 +211,9 @@ pub(crate) struct CheckArguments {
     /// Another time to compute one buffer for the devices asked for: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
+    /// The mean time between underruns that is wanted of the devices asked for: 1/day, 2/hour or 30m
+    #[arg(long, value_name = "WANT", requires = "device")]
+    pub(crate) want: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", default_value = "mixed", value_delimiter = ',')]
     pub(crate) load: Vec<Source>,

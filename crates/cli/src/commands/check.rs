@@ -5,7 +5,7 @@ use crate::args::CheckArguments;
 use crate::output::{Output, Usage};
 use crate::progress::{Progress, ReadyProgress};
 use crate::signals::Interrupted;
-use punctual_device::Profile;
+use punctual_device::{Profile, parse_want};
 use punctual_forecast::{JudgedDevice, Outcome};
 use punctual_load::Load;
 use punctual_probe::{Plan, Policy};
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let mut progress: Option<(Part, Progress)> = None;
     let mut ready = ReadyProgress::new(arguments.threads.quiet);
     let result = punctual_study::check(
-        &CheckPlan { plan, load, directory, devices: devices.clone() },
+        &CheckPlan { plan, load, directory, devices: devices.clone(), advises: !arguments.device.is_empty() },
         &mut |stage| ready.show(stage) && !interrupted.is_set(),
         &mut |part, observation| {
             if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
@@ -147,8 +147,12 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     if arguments.device.is_empty() {
         return Ok(punctual_study::usual_devices());
     }
+    let want_s = arguments.want.as_deref().map(parse_want).transpose().map_err(|error| Usage(error.to_string()))?;
     let parse = |spec: &String| -> anyhow::Result<Profile> {
-        let device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        let mut device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        if let Some(want_s) = want_s {
+            device = device.with_want(want_s);
+        }
         let Some(compute) = &arguments.compute else { return Ok(device) };
         let device = device.with_written_compute(compute).map_err(|error| Usage(error.to_string()))?;
         device.usable_slack_ns().map_err(|error| Usage(error.to_string()))?;

@@ -3,7 +3,9 @@
 use super::interval::interval_text;
 use super::units::{called, counted_units, in_frames};
 use punctual_device::Profile;
-use punctual_forecast::{Advice, Answer, DeviceAnswer, Group, Outcome, Variant, format_seconds, under_load};
+use punctual_forecast::{
+    Advice, Answer, DeviceAnswer, Group, MAX_BUFFERS, Outcome, Variant, format_seconds, under_load,
+};
 use punctual_recording::format_ns;
 
 /// What was asked.
@@ -81,6 +83,25 @@ pub fn needed(answer: &Answer) -> String {
     failing.filter_map(sentence).take(MAX_NAMED).collect()
 }
 
+/// How many buffers a device would have needed in all of these answers about it, as a sentence to follow its verdict;
+/// `None` for one that has no buffers to choose, or if that was not asked.
+pub(crate) fn buffering(answers: &[&DeviceAnswer]) -> Option<String> {
+    let device = &answers.first().filter(|first| !first.device.is_loop() && !first.stage.holds_work())?.device;
+    let advice: Vec<&Advice> = answers.iter().filter_map(|answer| answer.advice.as_ref()).collect();
+    let found: Vec<&Variant> =
+        advice.iter().filter_map(|advice| advice.buffers.as_ref().or(advice.never_exceeded.as_ref())).collect();
+    if found.len() < advice.len() {
+        return Some(format!("Not even {MAX_BUFFERS} buffers of {} would have been enough.", in_its_unit(device)));
+    }
+    let most = &found.iter().max_by_key(|variant| variant.device.buffers)?.device;
+    let buffers =
+        format!("{} buffers of {} ({} of buffering)", most.buffers, in_its_unit(most), format_ns(most.tolerance_ns()));
+    Some(match advice.iter().all(|advice| advice.buffers.is_some()) {
+        true => format!("It needs {buffers}."),
+        false => format!("With {buffers} it would not have run dry here; that these are enough takes longer to show."),
+    })
+}
+
 /// A period in the unit in which its users set it, or in time where they have none.
 fn in_its_unit(device: &Profile) -> String {
     match (device.unit, device.rate_millihertz, device.in_units(device.period_ns)) {
@@ -152,6 +173,32 @@ mod tests {
             [(0, "audio 64@48kHz", true), (3_000, "audio 64@48kHz", false), (3_000, "5g-slot", true)]
                 .map(|(stalls, spec, advise)| said(stalls, spec, 10 * 86_400, advise));
         assert_eq!([quiet, unasked, slot], ["", "", ""]);
+    }
+
+    #[test]
+    fn the_buffers_that_a_device_would_have_needed_are_those_of_its_worst_part() {
+        let judged = |stalls: u64, spec: &str, want_s: u64, advise: bool| {
+            let devices = vec![Catalogue::shipped().parse_spec(spec).unwrap().with_want(want_s)];
+            let question = Question { devices, advise, ..Question::default() };
+            answer(&[input(stalls, 0)], &question).unwrap().groups.remove(0).devices.remove(0)
+        };
+        let said = |answers: &[DeviceAnswer]| buffering(&answers.iter().collect::<Vec<_>>()).unwrap_or_default();
+        let late = judged(3_000, "audio 64@48kHz", 10 * 86_400, true);
+        let quiet = judged(0, "audio 64@48kHz", 10 * 86_400, true);
+        let all = said(&[quiet, late]);
+        assert_eq!(
+            all,
+            "With 10 buffers of 64 frames (12.0 ms of buffering) it would not have run dry here; that these are enough takes \
+             longer to show."
+        );
+        let enough = said(&[judged(3_000, "audio 64@48kHz", 3_600, true)]);
+        assert!(enough.starts_with("It needs ") && enough.ends_with(" of buffering)."), "{enough}");
+        // 256 buffers of 10 us last less long than the longest stall.
+        let short = said(&[judged(3_000, "modem 10us compute=1us", 3_600, true)]);
+        assert_eq!(short, "Not even 256 buffers of 10.0 us would have been enough.");
+        for (spec, advise) in [("5g-slot", true), ("audio 64@48kHz", false)] {
+            assert_eq!(said(&[judged(3_000, spec, 3_600, advise)]), "", "{spec}");
+        }
     }
 
     #[test]

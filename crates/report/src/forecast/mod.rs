@@ -8,6 +8,7 @@ mod page;
 mod text;
 pub(crate) mod units;
 
+pub(crate) use advice::buffering;
 pub use advice::needed;
 pub use answer::ForecastAnswer;
 pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};

@@ -66,7 +66,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
 /// What else was asked of the devices.
 fn of_devices(document: &Document) -> String {
     let words = &document.provenance.command_line;
-    as_written(words, "", "--profiles") + &as_written(words, "", "--compute")
+    as_written(words, "", "--profiles") + &as_written(words, "", "--compute") + &as_written(words, "", "--want")
 }
 
 /// Where the cycles of a thread cannot be counted, what can be judged instead; nothing if it was.

@@ -2,8 +2,8 @@
 
 use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, times, total, when};
 use crate::Measurement;
-use crate::forecast::so_much_more;
 use crate::forecast::units::work_in_words;
+use crate::forecast::{buffering, so_much_more};
 use crate::layout::{load_name, spoken_duration};
 use punctual_device::Profile;
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
@@ -84,7 +84,10 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     };
     let work = work_in_words(device).map(|work| format!(", with {work}")).unwrap_or_default();
     let met = device.beginning(met);
-    format!("{met}{work}; {}.", outcome(&judged.answer, !late.is_empty()))
+    let answers: Vec<&DeviceAnswer> = parts.iter().map(|(_, row)| &row.answer).collect();
+    let is_short = !late.is_empty() || judged.answer.underruns.outcome == Outcome::Fails;
+    let needed = buffering(&answers).filter(|_| is_short).map(|needed| format!(" {needed}")).unwrap_or_default();
+    format!("{met}{work}; {}.{needed}", outcome(&judged.answer, !late.is_empty()))
 }
 
 /// What fails first decides.
