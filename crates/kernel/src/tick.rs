@@ -2,7 +2,7 @@
 
 use crate::clock;
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Anything longer than this is no configuration, bytes.
@@ -75,18 +75,31 @@ fn deflated_from(bytes: &[u8]) -> Option<usize> {
 pub fn clock_event(cpu: u32) -> Option<ClockEvent> {
     let path = format!("/sys/devices/system/clockevents/clockevent{cpu}/current_device");
     let name = fs::read_to_string(path).ok()?.trim().to_owned();
-    let list = fs::read_to_string("/proc/timer_list").unwrap_or_default();
-    (!name.is_empty()).then(|| ClockEvent { resolution_ns: resolution_in(&list, &name), name })
+    if name.is_empty() {
+        return None;
+    }
+    // Only there does the kernel say how finely it can be set, below the timers of all CPUs.
+    let list = fs::File::open("/proc/timer_list").ok();
+    let resolution_ns = list.and_then(|list| resolution_in(BufReader::new(list), &name));
+    Some(ClockEvent { name, resolution_ns })
 }
 
-/// How long one unit of a device is: it counts `ns * mult >> shift` of them.
-fn resolution_in(list: &str, name: &str) -> Option<f64> {
-    let of_device = list.lines().skip_while(|line| line.strip_prefix("Clock Event Device: ") != Some(name)).skip(1);
-    let lines: Vec<&str> = of_device.take_while(|line| !line.starts_with("Clock Event Device: ")).collect();
-    let number = |key: &str| lines.iter().find_map(|line| line.trim().strip_prefix(key)?.trim().parse::<u64>().ok());
-    let (factor, shift) =
-        (number("mult:").filter(|factor| *factor > 0)?, number("shift:").filter(|shift| *shift < 64)?);
-    Some((1_u64 << shift) as f64 / factor as f64)
+/// How long one unit of a device is: it counts `ns * mult >> shift` of them. It reads no further than it must: the kernel
+/// takes each CPU's locks, with interrupts off, to write what is read.
+fn resolution_in(list: impl BufRead, name: &str) -> Option<f64> {
+    const DEVICE: &str = "Clock Event Device: ";
+    let lines = list.lines().map_while(Result::ok);
+    let of_device = lines.skip_while(|line| line.strip_prefix(DEVICE) != Some(name)).skip(1);
+    let number = |line: &str, key: &str| line.trim().strip_prefix(key)?.trim().parse::<u64>().ok();
+    let (mut factor, mut shift) = (None, None);
+    for line in of_device.take_while(|line| !line.starts_with(DEVICE)) {
+        factor = factor.or_else(|| number(&line, "mult:").filter(|factor| *factor > 0));
+        shift = shift.or_else(|| number(&line, "shift:").filter(|shift| *shift < 64));
+        if let (Some(factor), Some(shift)) = (factor, shift) {
+            return Some((1_u64 << shift) as f64 / factor as f64);
+        }
+    }
+    None
 }
 
 /// How far apart the kernel's coarse clock steps while this thread keeps a CPU busy: the tick as it comes, ns. It is
@@ -135,11 +148,20 @@ mod tests {
     fn a_device_has_the_resolution_of_its_factor() {
         let list = "Tick Device: mode:     1\nClock Event Device: <NULL>\n\nClock Event Device: lapic-deadline\n max_delta_ns:   1\n \
                     mult:           9646891\n shift:          25\n mode:           3\nClock Event Device: hpet\n mult: 1\n shift: 1\n";
-        let resolution = resolution_in(list, "lapic-deadline").unwrap();
+        let resolution_of = |list: &str, name| resolution_in(list.as_bytes(), name);
+        let resolution = resolution_of(list, "lapic-deadline").unwrap();
         assert!((resolution - 3.478).abs() < 0.001, "{resolution}");
-        assert_eq!(resolution_in(list, "hpet"), Some(2.0));
-        assert_eq!(resolution_in(list, "arch_sys_timer"), None);
-        assert_eq!(resolution_in("", "hpet"), None);
+        assert_eq!(resolution_of(list, "hpet"), Some(2.0));
+        assert_eq!(resolution_of(list, "arch_sys_timer"), None);
+        assert_eq!(resolution_of("", "hpet"), None);
+    }
+
+    #[test]
+    fn the_list_is_read_only_as_far_as_the_device() {
+        let list = b"Clock Event Device: hpet\n mult: 1\n shift: 1\n mode: 3\nmore\n";
+        let mut rest = &list[..];
+        assert_eq!(resolution_in(&mut rest, "hpet"), Some(2.0));
+        assert_eq!(rest, b" mode: 3\nmore\n");
     }
 
     /// What was built, what is advertised and what comes agree, if all three are known.
