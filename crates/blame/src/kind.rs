@@ -280,9 +280,13 @@ impl Kind {
             Kind::Kernel => {
                 "Boot with preempt=full or use a PREEMPT_RT kernel; or keep it off this CPU (taskset, cpuset)."
             }
-            Kind::HigherPriority => "Give it another CPU (taskset), or the late thread the higher priority (chrt -f).",
-            Kind::SamePriority => "Give one of them another priority (chrt -f) or another CPU (taskset).",
-            Kind::LowerPriority => "Give the late thread a real-time priority: chrt -f 50, or SCHED_DEADLINE.",
+            Kind::HigherPriority => {
+                "Give it another CPU (taskset), or the late thread the higher priority: `sudo chrt -f -p PRIORITY TID`."
+            }
+            Kind::SamePriority => {
+                "Give the late thread a higher priority, `sudo chrt -f -p PRIORITY TID`, or another CPU (taskset)."
+            }
+            Kind::LowerPriority => "Give the late thread a real-time priority: `sudo chrt -f -p 50 TID`.",
             Kind::Throttled => {
                 "Raise the budget: cpu.max or io.max of the group, the runtime of a SCHED_DEADLINE thread, or \
                  kernel.sched_rt_runtime_us."
@@ -291,8 +295,13 @@ impl Kind {
                 "Leave normal threads some time of this CPU, or move them to another; the share is set in \
                  /sys/kernel/debug/sched/fair_server."
             }
-            Kind::Migration => "Pin the thread to a CPU (taskset) and keep the balancer from it (cpuset partitions).",
-            Kind::IdleExit => "Forbid deep idle states: hold /dev/cpu_dma_latency at 0 while it matters.",
+            Kind::Migration => {
+                "Pin the thread, `sudo taskset -cp CPU TID`; keep the balancer from it (cpuset partitions)."
+            }
+            Kind::IdleExit => {
+                "Forbid deep idle states while it matters: `sudo sh -c 'exec 3> /dev/cpu_dma_latency; printf 0 >&3; sleep \
+                 infinity'`."
+            }
             Kind::Fault => "Touch all memory beforehand and lock it: mlockall(MCL_CURRENT | MCL_FUTURE).",
             Kind::Io => "Hand input and output to another thread, so that this one never waits for it.",
             Kind::Lock => {
@@ -303,14 +312,17 @@ impl Kind {
                 "`punctual why RECORDING --episode N` shows what that thread did meanwhile; ask it earlier, or for less at once."
             }
             Kind::TimerSlack => {
-                "Allow less: prctl(PR_SET_TIMERSLACK, 1), TimerSlackNSec=1 of a systemd service; real-time threads have none."
+                "Allow less: `echo 1 | sudo tee /proc/TID/timerslack_ns`, or TimerSlackNSec=1 of a systemd service; real-time \
+                 threads have none."
             }
             Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
             Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
             Kind::Own => {
                 "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, or begin earlier."
             }
-            Kind::Steal => "Give the virtual machine CPUs of its own: pinned, and not shared with others.",
+            Kind::Steal => {
+                "Give the virtual machine CPUs of its own: pinned, and not shared with others (`virsh vcpupin`, on the host)."
+            }
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
             Kind::KernelWake | Kind::Idle => return None,
         })
@@ -371,8 +383,8 @@ fn of_an_interrupt(name: &str) -> &'static str {
         }
         own if is_own_work(own) => END_OWN_WORK,
         _ => {
-            "If /proc/interrupts lists it, send it to another CPU: /proc/irq/N/smp_affinity (stop irqbalance first). Else a timer, a \
-             counter or a BPF program runs there: end that."
+            "If /proc/interrupts lists it, as N, send it to another CPU: `echo CPU | sudo tee /proc/irq/N/smp_affinity_list` (stop \
+             irqbalance first). Else a timer, a counter or a BPF program runs there: end that."
         }
     }
 }

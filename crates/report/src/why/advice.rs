@@ -16,6 +16,9 @@ pub(super) const MAX_SHOWN: usize = 2;
 /// Stands in a remedy for an episode that shows the cause.
 const EXAMPLE: &str = "RECORDING --episode N";
 
+/// Stands in a remedy for the number of the late thread.
+const LATE_THREAD: &str = "TID";
+
 /// What happened, and what would change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Advice {
@@ -48,7 +51,7 @@ impl Advice {
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
         let advice = Advice::on(cause, report.recording);
         if cause.kind != Kind::Wait {
-            return advice;
+            return advice.for_thread(late_thread(report));
         }
         let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
         let first = ends.first().filter(|first| first.is_worth_telling(all_ns));
@@ -63,6 +66,21 @@ impl Advice {
         let remedy = remedy.replace(EXAMPLE, &example(cause, report.recording));
         Advice { happened, remedy: Some(remedy), kind: first.page() }
     }
+
+    /// The same with commands for this late thread.
+    fn for_thread(self, tid: Option<u32>) -> Advice {
+        let Some(tid) = tid else { return self };
+        let remedy = self.remedy.map(|remedy| remedy.replace(LATE_THREAD, &tid.to_string()));
+        Advice { remedy, ..self }
+    }
+}
+
+/// The thread that was late in all episodes. punctual's own threads are gone by now.
+fn late_thread(report: &WhyReport<'_>) -> Option<u32> {
+    report.followed?;
+    let mut late = report.episodes.iter().map(|episode| episode.victim.tid);
+    let first = late.next()?;
+    late.all(|other| other == first).then_some(first)
 }
 
 /// For a wait: says that whoever was waited for ended, and so the wait.
@@ -156,6 +174,25 @@ mod tests {
     }
 
     #[test]
+    fn the_command_against_what_delays_one_thread_names_it() {
+        let said = |others: bool, is_followed: bool| {
+            let mut episodes = vec![of_parts(&[(Kind::LowerPriority, "rustc", 100)])];
+            if others {
+                let mut other = of_parts(&[(Kind::LowerPriority, "rustc", 100)]);
+                other.victim.tid += 1;
+                episodes.push(other);
+            }
+            let mut report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+            report.followed = is_followed.then_some((1_000, 1_000_000_000));
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        assert!(said(false, true).contains("`sudo chrt -f -p 50 7`"), "{}", said(false, true));
+        for (others, is_followed) in [(true, true), (false, false)] {
+            assert!(said(others, is_followed).contains("`sudo chrt -f -p 50 TID`"), "{others} {is_followed}");
+        }
+    }
+
+    #[test]
     fn steps_follow_the_first_sentence_and_catching_up_is_no_step() {
         let told = |episodes: Vec<EpisodeView>| {
             let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
@@ -202,7 +239,7 @@ mod tests {
             let remedy = advice.remedy.unwrap();
             assert!(!remedy.contains("the late thread the higher priority"), "{remedy}");
         }
-        assert!(over(9, 19).remedy.unwrap().contains("the late thread the higher priority (chrt -f)"));
+        assert!(over(9, 19).remedy.unwrap().contains("the late thread the higher priority: `sudo chrt -f -p "));
     }
 
     fn on(cause: &Cause) -> Advice {
