@@ -5,7 +5,9 @@ use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, has_loops};
-use punctual_recording::{CycleCount, Document, Limit, RecorderSummary, Stage, format_ns, printable_path};
+use punctual_recording::{
+    CycleCount, Document, Followed, Limit, RecorderSummary, Stage, format_ns, printable, printable_path,
+};
 
 /// A command longer than this, characters, is not repeated: the reader fills it in.
 const MAX_COMMAND: usize = 240;
@@ -22,7 +24,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         return Vec::new();
     };
     let recording = shell_word(&printable_path(path));
-    let mut steps = Vec::new();
+    let mut steps: Vec<NextStep> = real_time(measurement, document).into_iter().collect();
     if document.recorder.as_ref().is_some_and(|recorder| recorder.kept > 0) {
         steps.push(NextStep::new("says who made it late", format!("punctual why {recording}")));
     }
@@ -61,6 +63,27 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     }
     steps.extend(by_single_wakeups(measurement, document, &recording));
     few(steps)
+}
+
+/// For the loop with the longest cycle, if it overran because a thread of normal scheduling waited for its CPU: the
+/// command that gives it a real-time priority. The threads of a command have ended with it.
+fn real_time(measurement: &Measurement, document: &Document) -> Option<NextStep> {
+    if document.followed.as_ref().is_none_or(Followed::is_of_the_command) {
+        return None;
+    }
+    let counts = measurement.cycles.iter().flat_map(|cycles| &cycles.by_name);
+    let (measure, count) = counts.filter(|(_, count)| count.overruns > 0).max_by_key(|(_, count)| count.longest_ns)?;
+    let name = measure.strip_suffix(" other")?;
+    let mut own = document.tasks.iter().filter(|task| task.measure == *measure && task.counters.wakeups > 0);
+    let (task, None) = (own.next()?, own.next()) else { return None };
+    let waited = document.distributions.sum(|key| key.stage == Stage::Total && key.measure == *measure);
+    let waited_ns = waited.max().filter(|waited_ns| *waited_ns > count.longest_ns / 2)?;
+    let purpose = format!(
+        "gives {} a real-time priority while it runs: it has none, and waited for its CPU for up to {}",
+        printable(name),
+        format_ns(waited_ns)
+    );
+    (task.tid > 0).then(|| NextStep::new(&purpose, format!("sudo chrt -f -p 50 {}", task.tid)))
 }
 
 /// What else was asked of the devices.
@@ -194,6 +217,7 @@ fn rounded_us(nanoseconds: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::forecast::tests_support::input;
+    use crate::recording::LoopCycles;
     use punctual_device::Catalogue;
     use punctual_forecast::{Question, answer};
 
@@ -219,6 +243,43 @@ mod tests {
         assert_eq!(slack("mixed"), Some(("audio", 1_200)));
         assert_eq!(slack("none"), Some(("audio", 4_800)));
         assert_eq!(slack("office"), None);
+    }
+
+    #[test]
+    fn a_loop_of_normal_scheduling_that_waited_for_its_cpu_is_given_a_priority() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let document: Document = serde_json::from_str(text).unwrap();
+        let said = |measure: &str, overruns: u64, longest_ns: u64| {
+            let count = CycleCount { cycles: 9, overruns, longest_ns, ..CycleCount::default() };
+            let by_name = [(measure.to_owned(), count)].into();
+            let measurement = Measurement {
+                parts: Vec::new(),
+                devices: Vec::new(),
+                cycles: vec![LoopCycles { period_ns: 1_000_000, by_name }],
+                verdict: String::new(),
+                next: Vec::new(),
+                exit_code: 0,
+                by_cpu: false,
+            };
+            real_time(&measurement, &document).map(|step| step.to_string())
+        };
+        // Its longest wait was 4.29 ms.
+        assert_eq!(
+            said("rcu_preempt other", 1, 4_300_000).as_deref(),
+            Some(
+                "next: `sudo chrt -f -p 50 15` gives rcu_preempt a real-time priority while it runs: it has none, and waited \
+                 for its CPU for up to 4.29 ms"
+            )
+        );
+        for (measure, overruns, longest_ns) in [
+            ("rcu_preempt other", 0, 4_300_000),
+            // Its own work took the time.
+            ("rcu_preempt other", 1, 9_000_000),
+            ("rcu_preempt fifo:1", 1, 4_300_000),
+            ("not followed other", 1, 4_300_000),
+        ] {
+            assert_eq!(said(measure, overruns, longest_ns), None, "{measure} {overruns} {longest_ns}");
+        }
     }
 
     #[test]
