@@ -27,7 +27,7 @@ pub(crate) struct InteractArguments {
     /// The seed of the pauses: the same number gives the same pauses
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
-    /// Exit with 2 if a kind of input takes longer than this: key:p99=16ms,page:max=100ms; without a kind, all
+    /// Exit with 2 if a kind of input takes longer than this: key:p99=16ms,page:max=100ms; without a kind, for every kind
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<KindLimits>,
     /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]

@@ -43,7 +43,7 @@ pub(crate) use values::{context, with_nearest_context};
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  sudo punctual check                  a verdict on this machine in a minute\n  sudo punctual record -D 10s --load mixed\n  punctual report a.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit you set was exceeded, 129 wrong usage."
+    after_help = "Examples:\n  punctual check                       a verdict on this machine in a minute\n  sudo punctual check                  the same at real-time priority, by stage\n  sudo punctual record -D 10s --load mixed\n  punctual report a.punctual --json\n\nExit codes: 0 fine, 1 error, 2 a limit you set was exceeded, 129 wrong usage."
 )]
 pub(crate) struct Arguments {
     /// Answer in JSON, even on failure
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say in a minute how late this machine runs, idle and loaded
     #[command(
-        after_help = "Examples:\n  sudo punctual check\n  sudo punctual check -D 20s --load disk\n  sudo punctual check --device 'audio 64@48kHz x3' --want 1/day\n  punctual check --json | jq .verdict\n\nA bare number is seconds for -D, microseconds for -i."
+        after_help = "Examples:\n  punctual check                       at normal priority, without stages\n  sudo punctual check                  at real-time priority, stage by stage\n  sudo punctual check --device 'audio 64@48kHz x3' --want 1/day\n  sudo punctual check -D 20s --load disk\n  punctual check --json | jq .verdict\n\nA bare number is seconds for -D, microseconds for -i."
     )]
     Check(CheckArguments),
     /// Measure how late threads wake up, stage by stage
@@ -208,10 +208,10 @@ pub(crate) struct CheckArguments {
     /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// Another time to compute one buffer for the devices asked for: 400us, or 50% of the period
+    /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// The mean time between underruns that is wanted of the devices asked for: 1/day, 2/hour or 30m
+    /// The mean time between underruns that you want of the devices asked for: 1/day, 2/hour or 30m
     #[arg(long, value_name = "WANT", requires = "device")]
     pub(crate) want: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
@@ -329,16 +329,16 @@ pub(crate) struct ForecastArguments {
     /// Devices to judge, such as modem or `audio 64@48kHz x3`; may be repeated [default: the whole catalogue]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Another period for the devices asked for, or that of the loop that was followed: 1ms or 64@48kHz
+    /// Judge the devices asked for, or the loop that was followed, by this period instead: 1ms or 64@48kHz
     #[arg(long, value_name = "PERIOD")]
     pub(crate) period: Option<String>,
-    /// Another number of buffers for the devices asked for
+    /// Judge the devices asked for with this many buffers instead
     #[arg(long, value_name = "NUMBER", requires = "device", value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) buffers: Option<u32>,
-    /// Another time to compute one buffer for the devices asked for: 400us, or 50% of the period
+    /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// The mean time between underruns that is wanted: 1/day, 2/hour or 30m; also searches for buffering that reaches it
+    /// The mean time between underruns that you want: 1/day, 2/hour or 30m; also searches for buffering that reaches it
     #[arg(long, value_name = "WANT")]
     pub(crate) want: Option<String>,
     /// How far ahead: hour, day, week or a duration; several with commas
