@@ -313,3 +313,23 @@ fn capabilities_are_json_and_text() {
     }
     assert!(stdout(&run(directory.path(), &["capabilities"])).contains("real-time priority"));
 }
+
+/// docs/commands.md: a name that is not known is wrong usage, a file that is not there an error, a missed deadline a limit.
+#[test]
+fn names_files_and_deadlines_have_the_exit_codes_of_the_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let task = |name: &str, priority: u32| {
+        format!("[[task]]\nname = \"{name}\"\nperiod = \"10ms\"\ncompute = \"6ms\"\npriority = {priority}\n")
+    };
+    std::fs::write(directory.path().join("tasks.toml"), task("first", 90) + &task("second", 80)).unwrap();
+    for (words, expected) in [
+        (["sim", "run", "bogus"], 129),
+        (["sim", "run", "bogus.toml"], 1),
+        (["load", "run", "bogus"], 129),
+        (["report", "bogus.punctual", "--json"], 1),
+        (["schedulability", "tasks.toml", "--json"], 2),
+    ] {
+        let output = run(directory.path(), &words);
+        assert_eq!(code(&output), expected, "{words:?}: {}{}", stdout(&output), stderr(&output));
+    }
+}

@@ -16,7 +16,7 @@ pub(crate) enum SimCommand {
     List,
     /// Run an experiment and print the paper's numbers beside the simulated ones
     #[command(
-        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-rialto --set duration=1h --set runs=1"
+        after_help = "Examples:\n  punctual sim run nt-timers-table3\n  punctual sim run mine.toml --json\n  punctual sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..8 --sweep device.policy.reservation.period=4..20 --html plane.html\n  punctual sim run soft-modem-callbacks --case control -o control.punctual\n  punctual sim run soft-modem-dialup --set machine.quantum=20ms\n  punctual sim run soft-modem-rialto --set duration=1h --set runs=1\n\nExit code 2: a prediction fails, and the file does not say why it may."
     )]
     Run(SimRunArguments),
     /// Run all built-in experiments: every table and figure of four papers beside the simulation; exits with 2 if a
