@@ -1,12 +1,15 @@
 //! Text for people.
 
-use crate::layout::{agreeing, counted, grouped, is_simulated, load_heading, on_machine, spoken_duration, table};
+use crate::layout::{
+    agreeing, counted, grouped, is_simulated, load_heading, on_machine, shell_word, spoken_duration, table,
+};
 use crate::recording::device_verdict::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
 use crate::{Measurement, load_name, load_words, stage_rows};
-use punctual_recording::{Counters, Document, format_ns, printable_path};
+use punctual_recording::{Counters, Document, RecorderSummary, Stage, format_ns, printable, printable_path};
 use std::collections::HashSet;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The report on one or more recordings.
 pub fn measurement_text(measurement: &Measurement) -> String {
@@ -22,6 +25,9 @@ pub fn measurement_text(measurement: &Measurement) -> String {
                 write!(text, "\n{}", crate::recording::followed::followed_text(document, followed, measurement.by_cpu));
             if let Some(recorder) = &document.recorder {
                 let _ = writeln!(text, "\n{}", crate::why::cost::recorder_lines(recorder, document.ended.is_none()));
+                if let Some(line) = requests_line(recorder, path) {
+                    let _ = writeln!(text, "{line}");
+                }
             }
             let _ = writeln!(text, "\nrecording: {}", printable_path(path));
             continue;
@@ -47,6 +53,24 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "\n{}", device_table(measurement));
     }
     text
+}
+
+/// What is known of the requests of followed threads, of which the tables have nothing; `None` if that was not asked.
+fn requests_line(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
+    if recorder.stage != Stage::Request {
+        return None;
+    }
+    let late = match recorder.late {
+        0 => "none".to_owned(),
+        late => grouped(late),
+    };
+    let all = recorder.requests.map_or_else(|| "not counted".to_owned(), |all| format!("{} in all", grouped(all)));
+    Some(format!(
+        "requests: {all}, {late} beyond --why {}; the tables end where a thread first sleeps, `punctual why {}` where it waits for \
+         more work",
+        printable(&recorder.threshold),
+        shell_word(&printable_path(recording))
+    ))
 }
 
 /// What comes before the tables, each once: fallbacks, trouble with the load.
@@ -190,6 +214,41 @@ mod tests {
         let text = measurement_text(&measurement);
         assert_eq!(text.matches("stress ended with 1").count(), 1, "{text}");
         assert!(text.contains("note: the load rested\n"), "{text}");
+    }
+
+    #[test]
+    fn requests_are_counted_below_the_tables_that_do_not_have_them() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let said = |recorder: RecorderSummary| {
+            let mut document: Document = serde_json::from_str(text).unwrap();
+            document.recorder = Some(recorder);
+            let measurement = Measurement {
+                parts: vec![("a b.punctual".into(), document)],
+                devices: Vec::new(),
+                cycles: Vec::new(),
+                verdict: String::new(),
+                next: Vec::new(),
+                exit_code: 0,
+                by_cpu: false,
+            };
+            let text = measurement_text(&measurement);
+            text.lines().find(|line| line.starts_with("requests: ")).map(str::to_owned).unwrap_or_default()
+        };
+        let asked = RecorderSummary {
+            stage: Stage::Request,
+            threshold: "p99".into(),
+            requests: Some(1_103),
+            late: 11,
+            ..RecorderSummary::default()
+        };
+        assert_eq!(
+            said(asked.clone()),
+            "requests: 1,103 in all, 11 beyond --why p99; the tables end where a thread first sleeps, `punctual why 'a b.punctual'` \
+             where it waits for more work"
+        );
+        let older = said(RecorderSummary { requests: None, late: 0, ..asked.clone() });
+        assert!(older.starts_with("requests: not counted, none beyond --why p99; "), "{older}");
+        assert_eq!(said(RecorderSummary { stage: Stage::Response, ..asked }), "");
     }
 
     #[test]
