@@ -1,12 +1,12 @@
 //! After a measurement of wakeups.
 
-use super::options::{as_written, every_written, exact_time, load_option, own_options, same_threads};
+use super::options::{as_written, every_written, exact_time, listed, load_option, own_options, same_threads};
 use super::{NextStep, few};
-use crate::layout::shell_word;
+use crate::layout::{is_simulated, shell_word};
 use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, has_loops};
 use punctual_recording::{
-    CycleCount, Document, Followed, Limit, RecorderSummary, Stage, format_ns, printable, printable_path,
+    CycleCount, Document, Followed, Limit, RecorderSummary, Setting, Stage, format_ns, printable, printable_path,
 };
 
 /// A command longer than this, characters, is not repeated: the reader fills it in.
@@ -45,6 +45,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         };
         steps.push(NextStep::new(&purpose, command));
     }
+    steps.extend(on_isolated(document));
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
     let is_counted = |measure: &str| {
         let mut counted = measurement.cycles.iter().filter_map(|cycles| cycles.by_name.get(measure));
@@ -63,6 +64,28 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     }
     steps.extend(by_single_wakeups(measurement, document, &recording));
     few(steps)
+}
+
+/// If punctual's own threads ran on isolated CPUs alone: the command that shows what is left there to disturb them.
+fn on_isolated(document: &Document) -> Option<NextStep> {
+    let provenance = &document.provenance;
+    let list = match provenance.tuning.get("isolated_cpus")? {
+        Setting::Number(cpu) => cpu.to_string(),
+        Setting::Text(list) => list.clone(),
+    };
+    let is_isolated = |cpu: &u32| list.split(',').any(|range| is_within(*cpu, range.trim()));
+    let cpus = &provenance.configuration.cpus;
+    let is_own = document.followed.is_none() && !is_simulated(document) && !cpus.is_empty();
+    (is_own && cpus.iter().all(is_isolated)).then(|| {
+        let purpose = "shows what an isolated CPU still spends on others than real-time work";
+        NextStep::new(purpose, format!("sudo punctual idle --policy fifo -a {}", listed(cpus)))
+    })
+}
+
+/// Whether a CPU is in a range as the kernel writes it: `3` or `1-3`.
+fn is_within(cpu: u32, range: &str) -> bool {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    matches!((first.parse::<u32>(), last.parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&cpu))
 }
 
 /// For the loop with the longest cycle, if it overran because a thread of normal scheduling waited for its CPU: the
@@ -279,6 +302,25 @@ mod tests {
             ("not followed other", 1, 4_300_000),
         ] {
             assert_eq!(said(measure, overruns, longest_ns), None, "{measure} {overruns} {longest_ns}");
+        }
+    }
+
+    #[test]
+    fn isolated_cpus_are_looked_at_where_nothing_else_was_measured() {
+        let said = |isolated: Setting, cpus: &[u32]| {
+            let text = include_str!("../../../cli/tests/golden/record.punctual/recording.json");
+            let mut document: Document = serde_json::from_str(text).unwrap();
+            document.provenance.tuning.insert("isolated_cpus".to_owned(), isolated);
+            document.provenance.configuration.cpus = cpus.to_vec();
+            on_isolated(&document).map(|step| step.command)
+        };
+        let list = || Setting::Text("1-3,6".to_owned());
+        assert_eq!(said(list(), &[1, 3, 6]).as_deref(), Some("sudo punctual idle --policy fifo -a 1,3,6"));
+        assert_eq!(said(Setting::Number(5), &[5]).as_deref(), Some("sudo punctual idle --policy fifo -a 5"));
+        for (isolated, cpus) in
+            [(list(), &[0, 1][..]), (list(), &[4]), (list(), &[]), (Setting::Text(String::new()), &[1])]
+        {
+            assert_eq!(said(isolated.clone(), cpus), None, "{isolated:?} {cpus:?}");
         }
     }
 
