@@ -5,7 +5,7 @@ use crate::Measurement;
 use crate::forecast::units::work_in_words;
 use crate::forecast::{buffering, so_much_more};
 use crate::layout::{load_name, spoken_duration};
-use punctual_device::Profile;
+use punctual_device::{Profile, Source};
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
 
@@ -85,8 +85,11 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let work = work_in_words(device).map(|work| format!(", with {work}")).unwrap_or_default();
     let met = device.beginning(met);
     let answers: Vec<&DeviceAnswer> = parts.iter().map(|(_, row)| &row.answer).collect();
+    // Who gives a want asks what it takes, even if nothing ran dry.
+    let is_asked = device.sources.want == Source::User;
     let is_short = !late.is_empty() || judged.answer.underruns.outcome == Outcome::Fails;
-    let needed = buffering(&answers).filter(|_| is_short).map(|needed| format!(" {needed}")).unwrap_or_default();
+    let needed = buffering(&answers).filter(|_| is_asked || is_short);
+    let needed = needed.map(|needed| format!(" {needed}")).unwrap_or_default();
     format!("{met}{work}; {}.{needed}", outcome(&judged.answer, !late.is_empty()))
 }
 
@@ -169,6 +172,35 @@ mod tests {
         };
         let said = sentence("ros2-control", &device, &[&document], &[row]);
         assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
+    }
+
+    #[test]
+    fn whoever_gives_a_want_is_told_how_many_buffers_it_takes() {
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let document: Document = serde_json::from_str(text).unwrap();
+        let said = |spec: &str, stalls: u64| {
+            let device = Catalogue::shipped().parse_spec(spec).unwrap();
+            let question = Question { devices: vec![device.clone()], advise: true, ..Question::default() };
+            let found = answer(&[input(stalls, 0)], &question).unwrap();
+            let row = JudgedDevice {
+                load: "mixed".to_owned(),
+                measure: "fifo:80".to_owned(),
+                answer: found.groups[0].devices[0].clone(),
+                late_wakeups: stalls,
+                late_wakeups_on_worst_cpu: stalls,
+            };
+            sentence("audio", &device, &[&document], &[row])
+        };
+        let buffers = " buffers of 64 frames (";
+        for (spec, stalls, is_told) in [
+            ("audio 64@48kHz", 3_000, true),
+            ("audio 64@48kHz want=1/year", 0, true),
+            ("audio 64@48kHz", 0, false),
+            ("ros2-control want=1/year", 3_000, false),
+        ] {
+            let said = said(spec, stalls);
+            assert_eq!(said.contains(buffers), is_told, "{spec}, {stalls}: {said}");
+        }
     }
 
     #[test]
