@@ -65,11 +65,11 @@ pub(crate) struct InteractArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InteractCommand {
-    /// Make a script of what you type at a program
+    /// Make a script of what you type into a program
     ///
     /// It passes your terminal on to the program and keeps keys and pauses.
     #[command(
-        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password, is not kept: the answer says how many keys that were. A program that takes single keys, as an editor does, and shows stars for a password switches the echo off as editors do: do not type such a password."
+        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password, is not kept: the answer says how many keys that was. A program that reads single keys and prints stars for a password looks like an editor: its keys are kept, so type no password into it."
     )]
     Learn(LearnArguments),
     /// Install what a script is for, after asking

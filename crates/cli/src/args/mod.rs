@@ -273,7 +273,7 @@ pub(crate) struct RecordArguments {
     pub(crate) threads: ThreadArguments,
     #[command(flatten)]
     pub(crate) follow: FollowArguments,
-    /// Record what a driver says about itself in its kernel module's file of stamps, such as /dev/punctual (see
+    /// Record the time stamps that a driver's kernel module hands out in this file, such as /dev/punctual (see
     /// include/punctual_module.h)
     #[arg(long, value_name = "FILE", conflicts_with_all = follow::OWN, conflicts_with = "followed")]
     pub(crate) stamps: Option<PathBuf>,
@@ -347,7 +347,7 @@ pub(crate) struct ForecastArguments {
     /// Hours of a person's use that an hour of the load stands for
     #[arg(long, value_name = "FACTOR")]
     pub(crate) compression: Option<f64>,
-    /// Profiles of your own, in the catalogue's notation
+    /// Your own profiles, in the catalogue's notation
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// Worst cases of every stage and load as one table

@@ -42,12 +42,12 @@ pub(crate) enum ModemCommand {
     Line(ModemLineArguments),
     /// Answer a call from another process, as a terminal or with a file
     #[command(
-        after_help = "Examples:\n  punctual modem serve                  prints the line to call, and a terminal\n  punctual modem serve --receive FILE   writes what a caller sends\n  punctual modem serve --send FILE --snr 25\n\nThe line is a socket that only you can reach. It takes one caller, in real time, and goes away with this process. A bare number is seconds for -D.\nExit code 1: the caller was lost, or a file did not pass."
+        after_help = "Examples:\n  punctual modem serve                  prints the line to call, and a terminal\n  punctual modem serve --receive FILE   writes what a caller sends\n  punctual modem serve --send FILE --snr 25\n\nThe line is a socket that only you can reach. It takes one caller, in real time, and goes away with this process. A bare number is seconds for -D.\nExit code 1: the caller was lost, or a file did not get through."
     )]
     Serve(ModemServeArguments),
     /// Call the modem of `punctual modem serve` in another process
     #[command(
-        after_help = "Examples:\n  punctual modem call LINE                  offers a terminal: ATDT5550101 dials\n  punctual modem call LINE --send FILE      dials, sends the file and hangs up\n  punctual modem call LINE --receive FILE\n\n`punctual modem serve` prints LINE. A bare number is seconds for -D.\nExit code 1: the other end was lost, or a file did not pass."
+        after_help = "Examples:\n  punctual modem call LINE                  offers a terminal: ATDT5550101 dials\n  punctual modem call LINE --send FILE      dials, sends the file and hangs up\n  punctual modem call LINE --receive FILE\n\n`punctual modem serve` prints LINE. A bare number is seconds for -D.\nExit code 1: the other end was lost, or a file did not get through."
     )]
     Call(ModemCallArguments),
 }

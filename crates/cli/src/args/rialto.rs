@@ -30,7 +30,7 @@ pub(crate) enum RialtoCommand {
     /// A time constraint asks for an amount of CPU time between now and a deadline. Threads of this process ask for one after
     /// another, and do the work whether it was granted or not.
     #[command(
-        after_help = "Examples:\n  punctual rialto constraints --count 1000\n  punctual rialto run 2/8 --hard -- punctual rialto constraints --count 1000\n\nThis needs what `rialto run` needs. The second example leaves its threads nothing but their constraints and 2 of every 8 ms.\nExit code 1: one that was granted was not met."
+        after_help = "Examples:\n  punctual rialto constraints --count 1000\n  punctual rialto run 2/8 --hard -- punctual rialto constraints --count 1000\n\nThis needs what `rialto run` needs. The second example leaves its threads nothing but their constraints and 2 of every 8 ms.\nExit code 1: a constraint that was granted was not met."
     )]
     Constraints(RialtoConstraintsArguments),
 }
@@ -56,7 +56,7 @@ pub(crate) struct RialtoRunArguments {
     /// Never run outside its slots, not even when nobody else would run
     #[arg(long)]
     pub(crate) hard: bool,
-    /// Reserve only for the command's threads whose name begins like this (up to 15 bytes, as `ps -L -o comm` shows them); its
+    /// Reserve only for the command's threads whose name begins with this (up to 15 bytes, as `ps -L -o comm` shows them); its
     /// other threads are ordinary
     #[arg(long, value_name = "NAME", value_parser = thread_name)]
     pub(crate) thread: Option<String>,

@@ -111,7 +111,7 @@ pub(crate) struct SimWhatifArguments {
     /// The priority of a thread that only wakes every 1 ms, to see what the device does to others
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub(crate) bystander: Option<u8>,
-    /// How long the simulated time is
+    /// How much time to simulate
     #[arg(short = 'D', long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) duration: u64,
     /// The seed of all random numbers
