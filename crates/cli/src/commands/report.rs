@@ -475,7 +475,8 @@ fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<Bloc
 
 /// What devices would have met. A recording that cannot support a forecast still makes a page.
 pub(super) fn devices_of(document: &Document, paths: &[PathBuf], asked: &[Profile]) -> Vec<JudgedDevice> {
-    let judged = super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs, asked, false)?));
+    let judged =
+        super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs, asked, false)?));
     match judged {
         Ok(judged) => judged,
         Err(error) => {
