@@ -52,8 +52,13 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
         lines.push(format!("nothing exceeded {enough} shown to be enough{further}"));
     }
     if lines.is_empty() {
-        let tried = if is_loop { "cycle" } else { "buffering" };
-        lines.push(format!("no {tried} that was tried is enough"));
+        lines.push(match is_loop {
+            true => "no cycle that was tried is enough".to_owned(),
+            false => format!(
+                "no buffering that was tried is enough, up to {MAX_BUFFERS} buffers of {}",
+                period_words(&answer.device)
+            ),
+        });
     }
     lines
 }
@@ -72,12 +77,14 @@ pub fn needed(answer: &Answer) -> String {
     let sentence = |(group, device): (&Group, &DeviceAnswer)| {
         let advice = device.advice.as_ref()?;
         let under = if loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
-        let (found, limit) = match (&advice.buffers, &advice.never_exceeded) {
-            (Some(variant), _) => (variant, String::new()),
-            (None, Some(variant)) => (variant, format!(", as far as {} show", format_seconds(group.exposure_s))),
-            (None, None) => return None,
+        let (number, limit) = match (&advice.buffers, &advice.never_exceeded) {
+            (Some(variant), _) => (variant.device.buffers.to_string(), String::new()),
+            (None, Some(variant)) => {
+                (variant.device.buffers.to_string(), format!(", as far as {} show", format_seconds(group.exposure_s)))
+            }
+            (None, None) => (format!("more than {MAX_BUFFERS}"), String::new()),
         };
-        let buffers = format!("{} buffers of {}", found.device.buffers, in_its_unit(&found.device));
+        let buffers = format!("{number} buffers of {}", in_its_unit(&device.device));
         Some(device.device.beginning(format!("{} needs {buffers}{under}{limit}. ", called(group, device))))
     };
     failing.filter_map(sentence).take(MAX_NAMED).collect()
@@ -169,6 +176,8 @@ mod tests {
         assert_eq!(most, "Audio needs 10 buffers of 64 frames, as far as 10.0 h show. ");
         let enough = said(3_000, "audio 64@48kHz", 3_600, true);
         assert!(enough.starts_with("Audio needs ") && enough.ends_with(" buffers of 64 frames. "), "{enough}");
+        let beyond = said(3_000, "modem 10us compute=1us", 3_600, true);
+        assert_eq!(beyond, "modem needs more than 256 buffers of 10.0 us. ");
         let [quiet, unasked, slot] =
             [(0, "audio 64@48kHz", true), (3_000, "audio 64@48kHz", false), (3_000, "5g-slot", true)]
                 .map(|(stalls, spec, advise)| said(stalls, spec, 10 * 86_400, advise));
