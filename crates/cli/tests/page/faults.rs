@@ -71,6 +71,9 @@ const faultsOf = (document, width) => {
         if (!apart) told(`over "${other.textContent}"`, text);
       }
     });
+    const bars = [...picture.querySelectorAll('.interval')].map((bar) => [Number(bar.dataset.place), bar.getBoundingClientRect()]);
+    const isCovered = ([place, box]) => bars.some(([other, next]) => other === place + 1 && next.left < box.right);
+    if (bars.some(isCovered)) told('intervals over those of the next amount', picture);
     for (const [text, box] of shown) if (box.right > width && !picture.closest('figure, .wide')) told('out of the page', text);
   }
   return [`${width}: ${texts} texts`, ...faults];

@@ -41,8 +41,13 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
     ],
   }) as SVGSVGElement & Plot.Plot;
   const [sx, sy] = [svg.scale("x")!, svg.scale("y")!];
-  // Lines are shifted a little against each other, so that their bars do not hide one another.
-  const x = (ns: number, index: number) => Number(sx.apply(ns / 1e6)) + (index - (lines.length - 1) / 2) * 5;
+  // Lines are shifted a little against each other, so that their bars do not hide one another; on a narrow screen by less, so
+  // that all of them have room beside those of the next length.
+  const positions = places.map((ns) => Number(sx.apply(ns / 1e6)));
+  const gaps = positions.slice(1).map((position, index) => position - positions[index]);
+  const shift = Math.min(5, Math.min(...gaps, across) / (lines.length + 1));
+  const [cap, radius] = [shift * 0.8, Math.max(2, shift * 0.8)];
+  const x = (ns: number, index: number) => Number(sx.apply(ns / 1e6)) + (index - (lines.length - 1) / 2) * shift;
   const y = (value: number) => Number(sy.apply(value));
   const [ceiling, floor] = [margin.top, height - margin.bottom];
   lines.forEach((line, index) => {
@@ -52,10 +57,12 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
       const from = low === null ? floor : y(low);
       const to = high === null ? ceiling : y(high);
       const ends =
-        (low === null ? `M${at - 4} ${from - 6}L${at} ${from}L${at + 4} ${from - 6}` : `M${at - 4} ${from}h8`) +
-        (high === null ? `M${at - 4} ${to + 6}L${at} ${to}L${at + 4} ${to + 6}` : `M${at - 4} ${to}h8`);
-      svg.append(element("path", { d: `M${at} ${from}V${to}${ends}`, stroke: colour(line.style), "stroke-width": 1.5, fill: "none" }));
-      if (estimate !== null) svg.append(element("circle", { cx: at, cy: y(estimate), r: 4, fill: colour(line.style) }));
+        (low === null ? `M${at - cap} ${from - 6}L${at} ${from}L${at + cap} ${from - 6}` : `M${at - cap} ${from}h${2 * cap}`) +
+        (high === null ? `M${at - cap} ${to + 6}L${at} ${to}L${at + cap} ${to + 6}` : `M${at - cap} ${to}h${2 * cap}`);
+      const place = places.indexOf(line.ns[point]);
+      const bar = { class: "interval", "data-place": place, d: `M${at} ${from}V${to}${ends}` };
+      svg.append(element("path", { ...bar, stroke: colour(line.style), "stroke-width": 1.5, fill: "none" }));
+      if (estimate !== null) svg.append(element("circle", { cx: at, cy: y(estimate), r: radius, fill: colour(line.style) }));
     });
   });
   const cursor = svg.appendChild(element("g", { "aria-hidden": "true" }));
