@@ -321,7 +321,7 @@ impl Kind {
                 "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, or begin earlier."
             }
             Kind::Steal => {
-                "Give the virtual machine CPUs of its own: pinned, and not shared with others (`virsh vcpupin`, on the host)."
+                "Give the virtual machine CPUs of its own: pinned, and not shared with others (on the host: `virsh vcpupin GUEST VCPU CPU`)."
             }
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
             Kind::KernelWake | Kind::Idle => return None,
