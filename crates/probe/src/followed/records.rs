@@ -4,6 +4,7 @@ use crate::shared::lossy_ring::Marked;
 use crate::shared::names::text_of;
 use punctual_kernel::per_cpu::NestingPlace;
 use punctual_recording::printable;
+use std::mem::offset_of;
 
 pub(super) const MAX_FOLLOWED: usize = 4096;
 pub(super) const INDEX_SIZE: usize = 16_384;
@@ -114,9 +115,7 @@ pub(crate) struct Rename {
 }
 
 impl Marked for Rename {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(Rename, sequence);
 }
 
 /// `struct context`.

@@ -6,6 +6,7 @@ use punctual_kernel::bpf::{LoadedObject, SharedMemory};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
 use punctual_recording::{Ran, Softirq, TraceEntry, Vector, printable};
+use std::mem::offset_of;
 
 /// What a kernel must have for the programs.
 pub(crate) const NEEDED: &[Feature] = &[ATOMICS];
@@ -134,9 +135,7 @@ impl Tracer {
 }
 
 impl Marked for Entry {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(Entry, sequence);
 }
 
 /// What an entry reports; `None` if that is impossible, as when the loop with the number `own` took its CPU from itself.

@@ -2,6 +2,7 @@
 
 use super::lossy_ring::{Marked, Slot, slot};
 use punctual_kernel::bpf::SharedMemory;
+use std::mem::offset_of;
 use std::sync::atomic::{Ordering, fence};
 
 /// Frames of a stack on each side of the kernel's border.
@@ -24,9 +25,7 @@ pub(crate) struct Record {
 }
 
 impl Marked for Record {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(Record, sequence);
 }
 
 impl Record {
@@ -66,9 +65,7 @@ pub(crate) struct Stack {
 }
 
 impl Marked for Stack {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(Stack, sequence);
 }
 
 impl Stack {

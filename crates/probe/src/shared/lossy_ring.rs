@@ -1,14 +1,15 @@
 //! Rings in shared memory that programs in the kernel write without waiting for their reader.
 //!
 //! A program takes the next position by adding one to the head, clears the mark of the record there, fills it in, and
-//! sets the mark to its position plus one. Whoever reads copies a record first and then checks whether it was whole.
+//! sets the mark to its position plus one. Whoever reads looks at the mark first, then copies the record, and then looks
+//! at the head: in this order a record that was written meanwhile is never taken for a whole one.
 
 use std::sync::atomic::{Ordering, fence};
 
 /// A record with such a mark; any bytes make a valid value of it.
 pub(crate) trait Marked: Copy {
-    /// Its position plus one, once it is whole.
-    fn mark(&self) -> u64;
+    /// Where in the record its mark is, bytes: a word that is its position plus one, once it is whole.
+    const MARK_AT: usize;
 }
 
 /// What is at a position of a ring.
@@ -26,15 +27,21 @@ pub(crate) enum Slot<R> {
 /// # Safety
 /// As [`take`].
 pub(crate) unsafe fn slot<R: Marked>(records: *const R, size: usize, head: *const u64, position: u64) -> Slot<R> {
-    // SAFETY: within the ring, as the position is taken modulo its size. A program may overwrite the record meanwhile: the
-    // copy is plain numbers, and is thrown away if its mark or the head says so.
-    let record = unsafe { records.add(position as usize & (size - 1)).read_volatile() };
+    // SAFETY: within the ring, as the position is taken modulo its size.
+    let place = unsafe { records.add(position as usize & (size - 1)) };
+    // SAFETY: a word within that record, written as a whole.
+    let mark = unsafe { place.byte_add(R::MARK_AT).cast::<u64>().read_volatile() };
+    // The words of the copy may be read in any order: a mark among them could be newer than the rest.
+    fence(Ordering::Acquire);
+    // SAFETY: as above. A program may overwrite the record meanwhile: the copy is plain numbers, and is thrown away if
+    // the head says so.
+    let record = unsafe { place.read_volatile() };
     fence(Ordering::Acquire);
     // Whoever overwrites it has already taken a position. SAFETY: the caller's promise; written as a whole word.
     if unsafe { head.read_volatile() }.saturating_sub(position) > size as u64 {
         return Slot::Overwritten;
     }
-    match record.mark() {
+    match mark {
         mark if mark == position + 1 => Slot::Whole(record),
         mark if mark > position => Slot::Overwritten,
         _ => Slot::Unfinished,
@@ -76,14 +83,14 @@ pub(crate) unsafe fn take<R: Marked>(
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::mem::offset_of;
+    use std::sync::atomic::AtomicU64;
 
     #[derive(Clone, Copy)]
     struct Record(u64, u64);
 
     impl Marked for Record {
-        fn mark(&self) -> u64 {
-            self.0
-        }
+        const MARK_AT: usize = offset_of!(Record, 0);
     }
 
     const SIZE: u64 = 8;
@@ -120,5 +127,42 @@ mod tests {
             prop_assert!(handed_on.windows(2).all(|pair| pair[0].0 < pair[1].0));
             prop_assert_eq!(handed_on.len() as u64 + overwritten, head);
         }
+    }
+
+    #[derive(Clone, Copy)]
+    struct Words([u64; 8]);
+
+    impl Marked for Words {
+        const MARK_AT: usize = offset_of!(Words, 0);
+    }
+
+    #[test]
+    fn a_record_that_is_written_meanwhile_is_never_taken_for_a_whole_one() {
+        const COUNT: u64 = 200_000;
+        let ring: [[AtomicU64; 8]; SIZE as usize] = Default::default();
+        let head = AtomicU64::new(0);
+        let (mut read, mut handed_on, mut overwritten) = (0u64, 0u64, 0u64);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for position in 0..COUNT {
+                    head.fetch_add(1, Ordering::SeqCst);
+                    let [mark, rest @ ..] = &ring[(position % SIZE) as usize];
+                    mark.store(0, Ordering::SeqCst);
+                    fence(Ordering::SeqCst);
+                    rest.iter().for_each(|word| word.store(position, Ordering::Relaxed));
+                    mark.store(position + 1, Ordering::Release);
+                }
+            });
+            while read < COUNT {
+                // SAFETY: a ring of its own, which is written as the programs do it.
+                overwritten += unsafe {
+                    take(ring.as_ptr().cast::<Words>(), SIZE as usize, head.as_ptr(), &mut read, |Words(words)| {
+                        handed_on += 1;
+                        assert!(words.iter().skip(1).all(|word| *word + 1 == words[0]), "{words:?}");
+                    })
+                };
+            }
+        });
+        assert_eq!(handed_on + overwritten, COUNT);
     }
 }

@@ -7,6 +7,7 @@ use punctual_kernel::bpf::{LoadedObject, SharedMemory, enable_run_time_statistic
 use punctual_kernel::features::{ATOMICS, CURRENT_THREAD, Feature, explain};
 use punctual_kernel::{Refused, bpf_programs, clock, cpus, per_cpu};
 use punctual_recording::Moment;
+use std::mem::offset_of;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// What a kernel must have for the programs.
@@ -57,9 +58,7 @@ struct MomentRecord {
 }
 
 impl Marked for MomentRecord {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(MomentRecord, sequence);
 }
 
 /// `struct moment_ring` of `bpf/terminal_records.h`.

@@ -7,6 +7,7 @@ use punctual_kernel::bpf::{LoadedObject, SharedMemory, enable_run_time_statistic
 use punctual_kernel::{Refused, cpus};
 use punctual_recording::printable;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::offset_of;
 use std::os::fd::OwnedFd;
 
 /// The compiled programs.
@@ -39,9 +40,7 @@ struct EventRecord {
 }
 
 impl Marked for EventRecord {
-    fn mark(&self) -> u64 {
-        self.sequence
-    }
+    const MARK_AT: usize = offset_of!(EventRecord, sequence);
 }
 
 /// `struct event_ring` of `bpf/toolkit_records.h`.
