@@ -300,9 +300,16 @@ fn is_steady(times: &[u64], period_ns: u64, runtime_ns: u64) -> bool {
 
 impl Cpu {
     /// Takes the pending entries that lie in this gap, and skips those before it.
+    ///
+    /// The loop ran where a gap ends, so an entry lies in one gap only. That end is computed from ticks if something ran
+    /// before the loop had read the clock, and may then be a little late: what ran belongs to the next gap.
     fn inside(&mut self, start_ns: u64, end_ns: u64) -> Vec<TraceEntry> {
+        let is_here = |entry: &TraceEntry| {
+            let within_ns = end_ns.saturating_sub(entry.start_ns.max(start_ns));
+            entry.start_ns < end_ns && entry.end_ns.saturating_sub(end_ns) <= within_ns
+        };
         let mut inside = Vec::new();
-        while self.pending.front().is_some_and(|entry| entry.start_ns < end_ns) {
+        while self.pending.front().is_some_and(is_here) {
             let Some(entry) = self.pending.pop_front() else { break };
             if entry.end_ns > start_ns {
                 inside.push(entry);
@@ -351,6 +358,45 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn cpu(pending: &[(u64, u64)]) -> Cpu {
+        let entry = |&(start_ns, end_ns): &(u64, u64)| TraceEntry {
+            start_ns,
+            end_ns,
+            steal_ns: None,
+            stolen_ns: 0,
+            ran: Ran::Thread("burst".to_owned()),
+        };
+        Cpu {
+            sums: CpuGaps::default(),
+            pending: pending.iter().map(entry).collect(),
+            steal: None,
+            outside_unconfirmed: 0,
+            second: (0, 0),
+            times: BTreeMap::new(),
+            own_ns: 0,
+        }
+    }
+
+    fn times(entries: &[TraceEntry]) -> Vec<(u64, u64)> {
+        entries.iter().map(|entry| (entry.start_ns, entry.end_ns)).collect()
+    }
+
+    #[test]
+    fn what_ran_right_behind_a_gap_is_in_the_next_one() {
+        // The first gap ended at 10,000, but its end was computed 200 ns too late.
+        let mut cpu = cpu(&[(2_000, 8_000), (10_100, 900_000), (910_000, 920_000)]);
+        assert_eq!(times(&cpu.inside(1_000, 10_200)), [(2_000, 8_000)]);
+        assert_eq!(times(&cpu.inside(10_000, 905_000)), [(10_100, 900_000)]);
+        assert_eq!(cpu.pending.len(), 1);
+    }
+
+    #[test]
+    fn what_ran_until_a_gap_ended_is_in_it_even_if_the_end_was_computed_too_early() {
+        let mut cpu = cpu(&[(100, 900), (2_000, 8_000), (8_500, 10_200), (11_000, 12_000)]);
+        assert_eq!(times(&cpu.inside(1_000, 10_000)), [(2_000, 8_000), (8_500, 10_200)]);
+        assert_eq!(times(&cpu.inside(10_900, 12_500)), [(11_000, 12_000)]);
+    }
 
     #[test]
     fn a_burst_is_no_steady_rate() {
