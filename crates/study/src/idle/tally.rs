@@ -36,6 +36,8 @@ struct Cpu {
     times: BTreeMap<(CauseKind, u32), Vec<u64>>,
     /// How much of the time from one reading of the loop to the next is its own, ns.
     own_ns: u64,
+    /// Entries that ended before this time may be lost, ns of `CLOCK_MONOTONIC`.
+    lost_until_ns: u64,
 }
 
 pub(crate) struct Tally {
@@ -64,6 +66,7 @@ impl Tally {
             outside_unconfirmed: 0,
             second: (0, 0),
             times: BTreeMap::new(),
+            lost_until_ns: 0,
         });
         Tally {
             ticker: session.ticker(),
@@ -115,9 +118,16 @@ impl Tally {
     /// of that may be lost.
     pub(crate) fn take(&mut self, index: usize, taken: Taken, mut found: impl FnMut(&Gap, Option<&[TraceEntry]>)) {
         self.entries_lost += taken.entries_lost;
-        let whole = taken.entries_lost == 0;
-        self.cpus[index].pending.extend(taken.entries);
+        let none_lost = taken.entries_lost == 0;
+        let cpu = &mut self.cpus[index];
+        if !none_lost {
+            // They are older than whatever could be read, and may lie in a gap that has not ended yet.
+            let read_ns = taken.entries.last().map_or(taken.reached_ns, |entry| entry.end_ns);
+            cpu.lost_until_ns = cpu.lost_until_ns.max(read_ns);
+        }
+        cpu.pending.extend(taken.entries);
         for raw in taken.gaps {
+            let whole = none_lost && self.is_whole(index, raw);
             let (gap, inside) = self.gap(index, raw, whole);
             found(&gap, whole.then_some(&inside[..]));
         }
@@ -127,7 +137,10 @@ impl Tally {
             || cpu.pending.len() > MAX_PENDING
         {
             if let Some(entry) = cpu.pending.pop_front() {
-                self.entries_lost += u64::from(entry.end_ns > taken.reached_ns);
+                if entry.end_ns > taken.reached_ns {
+                    self.entries_lost += 1;
+                    cpu.lost_until_ns = cpu.lost_until_ns.max(entry.end_ns);
+                }
                 cpu.pass(&entry);
             }
         }
@@ -136,6 +149,7 @@ impl Tally {
     /// Takes a gap that was not over when the run ended: the thread that had the CPU then has no entry yet.
     pub(crate) fn take_open(&mut self, index: usize, raw: RawGap) -> Gap {
         let start_ns = raw.end_ns.saturating_sub(self.ticker.ns(raw.ticks));
+        let whole = self.is_whole(index, raw);
         let pending = &mut self.cpus[index].pending;
         pending.push_back(TraceEntry {
             start_ns: pending.back().map_or(start_ns, |entry| entry.end_ns),
@@ -144,14 +158,23 @@ impl Tally {
             stolen_ns: 0,
             ran: Ran::Thread("(running at the end)".to_owned()),
         });
-        self.gap(index, raw, true).0
+        self.gap(index, raw, whole).0
+    }
+
+    /// When the loop had last read its counter before this gap, ns of `CLOCK_MONOTONIC`.
+    fn read_before_ns(&self, index: usize, raw: RawGap) -> u64 {
+        raw.end_ns.saturating_sub(self.ticker.ns(raw.ticks)).saturating_sub(self.cpus[index].own_ns)
+    }
+
+    /// Whether all that ran in this gap can be known.
+    fn is_whole(&self, index: usize, raw: RawGap) -> bool {
+        self.read_before_ns(index, raw) >= self.cpus[index].lost_until_ns
     }
 
     fn gap(&mut self, index: usize, raw: RawGap, whole: bool) -> (Gap, Vec<TraceEntry>) {
         let length_ns = self.ticker.ns(raw.ticks);
         let start_ns = raw.end_ns.saturating_sub(length_ns);
-        let own_ns = self.cpus[index].own_ns;
-        let read_before_ns = start_ns.saturating_sub(own_ns);
+        let read_before_ns = self.read_before_ns(index, raw);
         let inside = self.cpus[index].inside(read_before_ns, raw.end_ns);
         let parts = if !self.followed {
             vec![GapPart { kind: CauseKind::NotFollowed, name: "not followed".to_owned(), ns: length_ns }]
@@ -375,7 +398,41 @@ mod tests {
             second: (0, 0),
             times: BTreeMap::new(),
             own_ns: 0,
+            lost_until_ns: 0,
         }
+    }
+
+    fn tally(cpu: Cpu) -> Tally {
+        Tally {
+            ticker: Ticker { is_tsc: false, per_second: SECOND_NS },
+            threshold_ns: 5_000,
+            followed: true,
+            start_ns: 0,
+            entries_lost: 0,
+            names: Vec::new(),
+            numbers: BTreeMap::new(),
+            cpus: vec![cpu],
+            causes: BTreeMap::new(),
+            costs: BTreeMap::new(),
+            lengths: Distribution::new(),
+            longest: Vec::new(),
+            bin_ns: BIN_NS,
+        }
+    }
+
+    #[test]
+    fn a_gap_that_had_not_ended_when_entries_were_lost_is_not_outside_the_kernel() {
+        let mut tally = tally(cpu(&[]));
+        // What could be read ends at 500,000; the gap goes on until 900,000.
+        let entries = cpu(&[(450_000, 500_000)]).pending.into();
+        tally.take(0, Taken { reached_ns: 10_000, gaps: Vec::new(), entries, entries_lost: 7 }, |_, _| {});
+        let gaps = vec![RawGap { end_ns: 900_000, ticks: 890_000 }, RawGap { end_ns: 2_000_000, ticks: 300_000 }];
+        let mut found = Vec::new();
+        tally.take(0, Taken { reached_ns: 2_000_000, gaps, entries: Vec::new(), entries_lost: 0 }, |gap, inside| {
+            found.push((gap.kind, inside.map(times)));
+        });
+        assert_eq!(found, [(CauseKind::Unknown, None), (CauseKind::Outside, Some(Vec::new()))]);
+        assert_eq!(tally.entries_lost, 7);
     }
 
     fn times(entries: &[TraceEntry]) -> Vec<(u64, u64)> {
