@@ -1,6 +1,6 @@
 //! What the commands of a guard write, line by line, within bounds.
 
-use std::fs::File;
+use punctual_recording::input;
 use std::io::{PipeReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -85,7 +85,8 @@ impl Lines {
 
 /// The last line of a file that is not empty, as far as it is among its last bytes: what commands complain may be long.
 pub(super) fn last_line(file: &Path) -> Option<String> {
-    let mut file = File::open(file).ok()?;
+    // The commands may have put anything there since: a pipe would be waited for.
+    let mut file = input::open_file(file).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_TAIL))).ok()?;
     let mut bytes = Vec::new();
@@ -98,6 +99,8 @@ pub(super) fn last_line(file: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode};
+    use std::fs::File;
     use std::io::Write;
     use std::os::fd::AsRawFd;
     use std::path::PathBuf;
@@ -152,6 +155,14 @@ mod tests {
         assert_eq!(last_line(&path(&file)).as_deref(), Some("after a hole"));
         assert_eq!(last_line(&path(&memory(""))), None);
         assert_eq!(last_line(Path::new("/no/such/file")), None);
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("stderr-0");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert_eq!(last_line(&pipe), None);
     }
 
     /// A file without a name.
