@@ -6,9 +6,10 @@ use super::words::Request;
 use punctual_kernel::Refused;
 use punctual_kernel::local_line::is_trusted;
 use punctual_rialto::Share;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io::{BufRead, BufReader, Write};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// A connection to the serving process: what it granted lasts as long as this does.
@@ -32,19 +33,31 @@ impl Client {
     /// Connects to the serving process; `None` if there is none.
     ///
     /// # Errors
-    /// If somebody holds its name who need not be trusted.
+    /// If somebody holds its name who need not be trusted, or who accepts nobody.
     pub fn connect() -> Result<Option<Client>, Refused> {
+        Client::to(PLACE)
+    }
+
+    fn to(place: &str) -> Result<Option<Client>, Refused> {
         let doing = "asking for a reservation";
-        let address = SocketAddr::from_abstract_name(PLACE);
-        let stream = match address.and_then(|address| UnixStream::connect_addr(&address)) {
-            Ok(stream) => stream,
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => return Ok(None),
-            Err(error) => return Err(Refused::because(doing, punctual_kernel::plain(&error))),
-        };
+        let failed = |error: Errno| Refused::because(doing, punctual_kernel::plain(&error.into()));
+        let address = SocketAddrUnix::new_abstract_name(place.as_bytes()).map_err(failed)?;
+        // Without waiting: anybody may hold the name and accept nobody, and who that is shows only once this is connected.
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(failed)?;
+        match connect(&socket, &address) {
+            Ok(()) => {}
+            Err(Errno::CONNREFUSED) => return Ok(None),
+            Err(Errno::AGAIN) => return Err(Refused::because(doing, "too many others are waiting to be served")),
+            Err(error) => return Err(failed(error)),
+        }
+        let stream = UnixStream::from(socket);
         if !is_trusted(&stream) {
             return Err(Refused::because(doing, "another user holds the name of the process that serves"));
         }
-        let prepared = stream.set_read_timeout(Some(PATIENCE));
+        let prepared = stream.set_nonblocking(false);
+        let prepared = prepared.and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+        let prepared = prepared.and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
         prepared.map_err(|error| Refused::because(doing, punctual_kernel::plain(&error)))?;
         Ok(Some(Client { reader: BufReader::new(stream) }))
     }
@@ -116,4 +129,31 @@ fn answered(line: &str) -> Result<Answered, Refused> {
         _ => return Err(unexpected(line)),
     };
     Ok(Answered { refusal, at_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{bind, listen};
+
+    #[test]
+    fn whoever_holds_the_name_and_accepts_nobody_holds_nobody_up() {
+        let place = format!("punctual-test-{}", std::process::id());
+        let address = SocketAddrUnix::new_abstract_name(place.as_bytes()).unwrap();
+        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        bind(&listener, &address).unwrap();
+        listen(&listener, 0).unwrap();
+        // As many as find room.
+        let mut waiting = Vec::new();
+        let refusal = loop {
+            match Client::to(&place) {
+                Ok(client) => waiting.push(client),
+                Err(refusal) => break refusal.to_string(),
+            }
+            assert!(waiting.len() < 100, "there is no end to the room");
+        };
+        assert!(refusal.contains("too many others"), "{refusal}");
+        drop(listener);
+        assert!(Client::to(&place).unwrap().is_none());
+    }
 }
