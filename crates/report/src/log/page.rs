@@ -1,14 +1,14 @@
 //! The page of a log: what was logged, when, and by whom.
 
 use crate::answer::value;
-use crate::encode::html::heat::{Cell, Heat};
+use crate::encode::html::heat::{Cell, Heat, MAX_CPUS};
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, Subject};
 use crate::log::{LogAnswer, LogReport};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{EventClass, LogRow, format_ns};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of the pictures over time.
 const MAX_COLUMNS: u64 = 240;
@@ -24,6 +24,7 @@ pub struct LogPictures {
     columns: u64,
     by_class: BTreeMap<(EventClass, u64), u64>,
     by_cpu: BTreeMap<(u32, u64), u64>,
+    cpus: BTreeSet<u32>,
 }
 
 impl LogPictures {
@@ -37,6 +38,7 @@ impl LogPictures {
             columns: length.div_ceil(column_ns),
             by_class: BTreeMap::new(),
             by_cpu: BTreeMap::new(),
+            cpus: BTreeSet::new(),
         }
     }
 
@@ -45,7 +47,10 @@ impl LogPictures {
         let event = &row.event;
         let column = (event.at_ns.saturating_sub(self.started_ns) / self.column_ns).min(self.columns - 1);
         *self.by_class.entry((event.kind.class(), column)).or_default() += 1;
-        *self.by_cpu.entry((event.cpu, column)).or_default() += 1;
+        if self.cpus.len() < MAX_CPUS || self.cpus.contains(&event.cpu) {
+            self.cpus.insert(event.cpu);
+            *self.by_cpu.entry((event.cpu, column)).or_default() += 1;
+        }
     }
 
     /// Rows with names, and how many rows of the log each cell has.
@@ -156,4 +161,40 @@ fn names(report: &LogReport<'_>) -> Option<Section> {
         lead: "Interrupts, softirqs, functions, threads and marks by name, the most frequent first.".into(),
         blocks: vec![Block::Table(table)],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_recording::episode::Event;
+
+    #[test]
+    fn a_log_that_names_cpus_without_end_gets_no_rows_without_end() {
+        let mut drawn = LogPictures {
+            started_ns: 0,
+            column_ns: MIN_COLUMN_NS,
+            columns: 1,
+            by_class: BTreeMap::new(),
+            by_cpu: BTreeMap::new(),
+            cpus: BTreeSet::new(),
+        };
+        for number in 0..=MAX_CPUS as u32 + 100 {
+            let event = Event {
+                at_ns: 0,
+                // The last one has a row already.
+                cpu: number % (MAX_CPUS as u32 + 100),
+                kind: EventKind::Mark,
+                tid: 7,
+                priority: 0,
+                context: 0,
+                steal_ns: 0,
+                value: 0,
+                extra: 0,
+                name: 0,
+            };
+            drawn.take(&LogRow { event, thread: "a", name: "" });
+        }
+        assert_eq!((drawn.by_cpu.len(), drawn.by_cpu[&(0, 0)]), (MAX_CPUS, 2));
+        assert_eq!(drawn.by_class.values().sum::<u64>(), MAX_CPUS as u64 + 101);
+    }
 }

@@ -3,6 +3,9 @@
 use crate::encode::html::subject::Subject;
 use serde::Serialize;
 
+/// A picture has rows for at most this many CPUs, as many as Linux can have; a recording may name others.
+pub(crate) const MAX_CPUS: usize = 8_192;
+
 /// A picture of cells. Empty cells are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Heat {

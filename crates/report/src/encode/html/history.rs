@@ -1,6 +1,6 @@
 //! Latency over time: wakeups in, columns out, in memory that does not grow with the number of wakeups.
 
-use crate::encode::html::heat::{Cell, Heat};
+use crate::encode::html::heat::{Cell, Heat, MAX_CPUS};
 use crate::encode::html::subject::Subject;
 use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
 use serde::Serialize;
@@ -145,8 +145,10 @@ impl History {
         }
         let wide = index / self.joined;
         let width = self.columns.len().div_ceil(self.joined);
-        let longest = &mut self.by_cpu.entry(cpu).or_insert_with(|| vec![0; width])[wide];
-        *longest = (*longest).max(late_ns.max(1));
+        if self.by_cpu.len() < MAX_CPUS || self.by_cpu.contains_key(&cpu) {
+            let longest = &mut self.by_cpu.entry(cpu).or_insert_with(|| vec![0; width])[wide];
+            *longest = (*longest).max(late_ns.max(1));
+        }
         *self.rows.entry((wide, row_of(late_ns))).or_default() += 1;
         if index > self.newest {
             self.newest = index;
@@ -300,6 +302,21 @@ mod tests {
             let cpus = history.cpu_heat();
             prop_assert_eq!(cpus.cells.chunks(3).map(|cell| cell[2]).max(), longest);
         }
+    }
+
+    #[test]
+    fn a_recording_that_names_cpus_without_end_gets_no_rows_without_end() {
+        let mut history = History::over(&[maximum(0)], 1_000_000).unwrap();
+        for cpu in 0..MAX_CPUS as u32 + 100 {
+            history.take(cpu, 0, 5_000);
+        }
+        // Those that have a row go on.
+        history.take(0, 0, 9_000);
+        history.close();
+        let cpus = history.cpu_heat();
+        assert_eq!((cpus.names.len(), cpus.cells[2]), (MAX_CPUS, 9_000));
+        let counted: u64 = history.latency_heat([1_000, 1_000]).cells.chunks(3).map(|cell| cell[2]).sum();
+        assert_eq!(counted, MAX_CPUS as u64 + 101);
     }
 
     #[test]
