@@ -460,3 +460,27 @@ fn its_process_ends_with_the_one_that_is_killed() {
     assert_eq!(workers.len(), 1);
     assert!(wait_until(|| !support::is_alive(&workers[0])), "its process is gone");
 }
+
+#[test]
+fn a_process_that_somebody_stops_ends_the_run_and_holds_nobody_up() {
+    requires!("work of a user's own", "real-time priority");
+    if !has_clang() {
+        return support::skip(TEST, "there is no clang");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let words =
+        ["device", "run", "encoder", "--work", &encoder(), "-c", "thread:80", "-D", "60s", "-q", "-o", "stopped"];
+    let child = start(directory.path(), &words);
+    let mut workers = Vec::new();
+    assert!(wait_until(|| {
+        workers = workers_of(child.id());
+        !workers.is_empty() && directory.path().join("stopped").exists()
+    }));
+    let worker = workers[0].parse().unwrap();
+    // SAFETY: sends a signal to a process of this test's command, which runs for long.
+    unsafe { libc::kill(worker, libc::SIGSTOP) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("it was kept stopped for a second"), "{}", stderr(&output));
+    assert!(wait_until(|| !support::is_alive(&workers[0])), "its process is gone");
+}

@@ -50,7 +50,7 @@ pub struct OwnCounts {
 pub enum Ended {
     /// It was killed after so much CPU time in one block, ns.
     TooLong(u64),
-    /// A signal ended it, such as that of a fault.
+    /// A signal ended it, such as that of a fault; `SIGSTOP` if it was stopped, and killed for that.
     Signal(i32),
     /// It ended by itself, or in a way that is not known.
     Exit,
@@ -90,6 +90,7 @@ impl std::fmt::Display for Ended {
             Ended::Signal(libc::SIGKILL) => {
                 write!(formatter, "signal 9 killed it, as the kernel does at a system call that work may not make")
             }
+            Ended::Signal(libc::SIGSTOP) => write!(formatter, "it was kept stopped for a second, and was killed"),
             Ended::Signal(number) => write!(formatter, "signal {number} killed it"),
             Ended::Meddled => write!(formatter, "it read or wrote the channel that hands it its blocks"),
             Ended::Exit => write!(formatter, "it ended by itself"),

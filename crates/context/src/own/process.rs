@@ -26,6 +26,8 @@ const MAX_WORK_NS: u64 = 5_000_000;
 const LOOK_NS: i64 = 1_000_000;
 /// After how many looks to check whether it waits for something that nobody sends.
 const LOOKS_A_STATE: u64 = 100;
+/// A process that is found stopped so often in a row, which takes a second, is ended.
+const MAX_STOPPED: u32 = 10;
 /// The budget holds in each window of this length, ns.
 const WINDOW_NS: u64 = 100_000_000;
 /// A process that is not ready by then never will be.
@@ -266,6 +268,7 @@ impl OwnProcess {
 
     /// Waits until the block is done; false if it never will be.
     fn wait(&mut self, before: u64) -> bool {
+        let mut stopped = 0;
         for look in 1u64.. {
             match self.poll(LOOK_NS) {
                 Ok(1..) => return self.take_answer(),
@@ -274,9 +277,18 @@ impl OwnProcess {
                     if took > MAX_WORK_NS {
                         return self.give_up(Ended::TooLong(took));
                     }
+                    if !look.is_multiple_of(LOOKS_A_STATE) {
+                        continue;
+                    }
+                    let state = self.state();
                     // It waits although it should answer: it read from the line itself.
-                    if look % LOOKS_A_STATE == 0 && self.is_waiting() && self.poll(0) == Ok(0) {
+                    if state == Some('S') && self.poll(0) == Ok(0) {
                         return self.give_up(Ended::Meddled);
+                    }
+                    // Whoever has the same user may stop it, and need never let it go on.
+                    stopped = if matches!(state, Some('T' | 't')) { stopped + 1 } else { 0 };
+                    if stopped >= MAX_STOPPED {
+                        return self.give_up(Ended::Signal(libc::SIGSTOP));
                     }
                 }
                 Err(_) => {}
@@ -306,11 +318,12 @@ impl OwnProcess {
         false
     }
 
-    /// Whether it sleeps. Ask only about work that has not answered for long: this opens a file.
+    /// What it does, in the kernel's letters: `S` if it sleeps, `T` if it is stopped. Ask only about work that has not
+    /// answered for long: this opens a file.
     #[cold]
-    fn is_waiting(&self) -> bool {
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        state.rsplit(')').next().is_some_and(|fields| fields.trim_start().starts_with('S'))
+    fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        stat.rsplit(')').next()?.trim_start().chars().next()
     }
 
     /// It has ended, or was killed: how?
