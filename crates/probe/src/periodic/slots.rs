@@ -4,6 +4,7 @@ use punctual_kernel::bpf::SharedMemory;
 use punctual_kernel::callbacks::CallbackCounts;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 pub(crate) const MAX_TASKS: usize = 1024;
 const INDEX_SIZE: usize = 4096;
@@ -93,6 +94,8 @@ impl SlotTable {
                 let cell = index.add(cell);
                 if cell.read_volatile() == 0 {
                     (&raw mut (*slot.as_ptr()).tid).write_volatile(tid);
+                    // Whoever finds the cell finds the thread, on every CPU.
+                    fence(Ordering::Release);
                     cell.write_volatile(number as u16 + 1);
                     self.filled += 1;
                     return Some(SlotReader { slot, number: number as u32, _memory: Arc::clone(&self.memory) });
