@@ -7,10 +7,10 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A compiler that takes longer is given up.
+/// A compiler or a linker that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The user that clang and ld run as if root runs punctual.
 const NOBODY: u32 = 65_534;
@@ -49,20 +49,21 @@ pub(super) fn for_processor(work: &OwnWork) -> Result<File, Refused> {
     let mut input = memory("punctual-object").map_err(|error| failed(error.into()))?;
     let library = memory("punctual-library").map_err(|error| failed(error.into()))?;
     input.write_all(&object).map_err(failed)?;
-    let linked = as_nobody("ld")
+    let linker = as_nobody("ld")
         .args(["-shared", "/proc/self/fd/0", "-o", "/proc/self/fd/1"])
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(library.try_clone().map_err(failed)?))
         .stderr(Stdio::null())
-        .status();
-    match linked {
+        .spawn();
+    let mut linker = linker.map_err(failed)?;
+    match wait_for(&mut linker, "ld did not link it", PATIENCE) {
         Ok(status) if status.success() => {
             let sealed = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
             rustix::fs::fcntl_add_seals(&library, sealed).map_err(|error| failed(error.into()))?;
             Ok(library)
         }
         Ok(_) => Err(refuse(name, "ld does not link it for this processor")),
-        Err(error) => Err(failed(error)),
+        Err(reason) => Err(refuse(name, reason)),
     }
 }
 
@@ -123,21 +124,26 @@ fn talk(mut child: Child, text: String) -> Result<(Vec<u8>, String, bool), Strin
     };
     let object = take(output.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
     let said = take(errors.map(|stream| Box::new(stream) as Box<dyn Read + Send>));
-    let began = Instant::now();
-    let status = loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
-            Some(status) => break status,
-            None if began.elapsed() > PATIENCE => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("clang did not compile it within {} s", PATIENCE.as_secs()));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
+    let status = wait_for(&mut child, "clang did not compile it", PATIENCE)?;
     let _ = give.join();
     let read = |thread: std::thread::JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
     Ok((read(object), String::from_utf8_lossy(&read(said)).into_owned(), status.success()))
+}
+
+/// Waits for a program's end; kills it if that takes too long, and says what it did not do.
+fn wait_for(child: &mut Child, undone: &str, patience: Duration) -> Result<ExitStatus, String> {
+    let began = Instant::now();
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => return Ok(status),
+            None if began.elapsed() > patience => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{undone} within {} s", patience.as_secs()));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// What clang says about things that BPF cannot do, and what that means.
@@ -226,5 +232,13 @@ mod tests {
         let said = "a.c:6:2: warning: past the end [-Warray-bounds]\na.h:1:1: note: declared here\n";
         assert_eq!(warnings(said), ["a.c:6:2: past the end [-Warray-bounds]"]);
         assert_eq!(warnings(&said.repeat(30)).len(), MAX_WARNINGS);
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended() {
+        let start = |seconds: &str| Command::new("sleep").arg(seconds).spawn().unwrap();
+        let said = wait_for(&mut start("600"), "it did not sleep", Duration::ZERO).unwrap_err();
+        assert_eq!(said, "it did not sleep within 0 s");
+        assert!(wait_for(&mut start("0"), "it did not sleep", PATIENCE).unwrap().success());
     }
 }
