@@ -47,6 +47,13 @@ pub(crate) struct IdleLoop<'a> {
     pub(crate) counts: &'a LoopCounts,
 }
 
+/// Up to when everything has been handed on if the loop read its counter `behind_ns` before `now_ns`. The ticks' rate is
+/// known to some ten-thousandths: rather a little too early, or what ran first in a long gap is passed before that ends.
+#[inline(always)]
+fn reached_ns(now_ns: u64, behind_ns: u64) -> u64 {
+    now_ns.saturating_sub(behind_ns.saturating_add(behind_ns / 1_000))
+}
+
 impl IdleLoop<'_> {
     /// Runs from one time to the other or until the run is stopped.
     pub(crate) fn run(self, start_ns: u64, end_ns: u64) {
@@ -103,7 +110,7 @@ impl IdleLoop<'_> {
             let now_ns = clock::monotonic_ns();
             // What comes after `now` has not been handed on yet.
             let behind = self.ticker.ns(read().wrapping_sub(now));
-            self.counts.reached_ns.store(now_ns.saturating_sub(behind), Ordering::Release);
+            self.counts.reached_ns.store(reached_ns(now_ns, behind), Ordering::Release);
             watchdog.check(self.control, now_ns);
             if self.control.is_stopped() || now_ns >= end_ns {
                 return;
@@ -134,5 +141,23 @@ impl IdleLoop<'_> {
             }
         }
         best.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_reached_is_never_later_than_the_reading_even_if_the_rates_differ() {
+        let (read_ns, now_ns) = (5_000_000_000, 7_000_000_000);
+        for millionths in [-500_i64, -25, 0, 25, 500] {
+            let behind_ns = 2_000_000_000 + 2_000 * millionths;
+            let reached = reached_ns(now_ns, behind_ns.cast_unsigned());
+            assert!(reached <= read_ns && reached >= read_ns - 4_000_000, "{millionths}: {reached}");
+        }
+        // Most of the time nothing comes between.
+        assert_eq!(reached_ns(7_000, 90), 6_910);
+        assert_eq!(reached_ns(7_000, u64::MAX), 0);
     }
 }
