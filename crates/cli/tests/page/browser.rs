@@ -10,20 +10,9 @@ pub(crate) fn browser() -> Option<PathBuf> {
     std::env::split_paths(&directories).flat_map(|at| names.map(|name| at.join(name))).find(|path| path.is_file())
 }
 
-/// What the reader has chosen, and the browser's number for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Theme {
-    Dark = 0,
-    Light = 1,
-}
-
-/// A page, with a script added at its end, as the browser has it after a while, and what the browser complained about.
+/// A page, with a script added at its end, as the browser has it after a while in the light theme, and what the browser
+/// complained about.
 pub(crate) fn opened(browser: &Path, page: &Path, script: &str) -> (String, String) {
-    opened_in(browser, page, script, Theme::Light)
-}
-
-/// The same in a given theme.
-pub(crate) fn opened_in(browser: &Path, page: &Path, script: &str, theme: Theme) -> (String, String) {
     let html = std::fs::read_to_string(page).unwrap();
     let copy = page.with_extension("opened.html");
     std::fs::write(&copy, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
@@ -34,7 +23,7 @@ pub(crate) fn opened_in(browser: &Path, page: &Path, script: &str, theme: Theme)
             // A frame's page is another file, and only this option lets the page around it look inside.
             .arg("--allow-file-access-from-files")
             .args(["--enable-logging=stderr", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom"])
-            .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))
+            .arg("--blink-settings=preferredColorScheme=1")
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(format!("file://{}", copy.display()))
             .stdin(Stdio::null())

@@ -1,8 +1,11 @@
 //! What every page must be free of: faults of layout and of accessibility.
 
-use crate::browser::{Theme, between, browser, opened, opened_in};
+use crate::browser::{between, browser, opened};
 use crate::support::{self, punctual, skip, stderr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A page's name, and where it is.
+pub(crate) type Page<'a> = (&'a str, PathBuf);
 
 /// A page of each kind: its name, and the command that writes it without measuring anything.
 const PAGES: [(&str, &str); 17] = [
@@ -45,11 +48,46 @@ const SIMULATED: [(&str, &str); 6] = [
     ),
 ];
 
-/// Looks at the page in frames of each width, so that 400 means 400 even where a window cannot be that narrow.
+/// The browser opens this many pages at a time: to start it takes as long as to look at several, and each takes memory.
+const PAGES_AT_ONCE: usize = 6;
+
+/// Opens each page in a frame for each way to see it: the way's words, and the frame's style. The script writes lines of
+/// `NAME WAY: ` into an element `found`: first how much it looked at, which ends with the way that it met, then each fault.
+fn found(browser: &Path, pages: &[Page<'_>], ways: [(&str, &str); 2], script: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for pages in pages.chunks(PAGES_AT_ONCE) {
+        let mut frames = String::new();
+        for (name, page) in pages {
+            let file = page.file_name().unwrap().to_string_lossy();
+            for (way, style) in ways {
+                // All in the window, as a page by itself would be.
+                let style = format!("position:absolute;top:0;left:0;height:900px;border:0;{style}");
+                frames += &format!("<iframe name=\"{name} {way}\" src=\"{file}\" style=\"{style}\"></iframe>");
+            }
+        }
+        let around = pages[0].1.with_file_name("framed.html");
+        std::fs::write(&around, format!("<html><body>{frames}</body></html>")).unwrap();
+        let (dom, complaints) = opened(browser, &around, script);
+        assert!(dom.contains("<pre id=\"found\">"), "the script did not end: {complaints}");
+        let told = between(&dom, "<pre id=\"found\">", "</pre>");
+        for (name, _) in pages {
+            for (way, _) in ways {
+                let about = format!("{name} {way}: ");
+                let mut lines = told.lines().filter_map(|line| line.strip_prefix(&about));
+                let first = lines.next().unwrap_or_default();
+                assert!(!first.starts_with("0 ") && first.ends_with(way), "{name} was not seen {way}: {told}");
+                faults.extend(lines.map(|fault| format!("{about}{fault}")));
+            }
+        }
+    }
+    faults
+}
+
+/// Looks at pages in frames of each width, so that 400 means 400 even where a window cannot be that narrow.
 const FIND_FAULTS: &str = r#"
 const faultsOf = (document, width) => {
   const faults = [];
-  const told = (what, element) => faults.push(`${width}: ${what}: ${(element.textContent || element.tagName).trim().slice(0, 40)}`);
+  const told = (what, element) => faults.push(`${what}: ${(element.textContent || element.tagName).trim().slice(0, 40)}`);
   if (document.scrollingElement.scrollWidth > width) told(`${document.scrollingElement.scrollWidth} wide`, document.querySelector('h1'));
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   let texts = 0;
@@ -76,32 +114,26 @@ const faultsOf = (document, width) => {
     if (bars.some(isCovered)) told('intervals over those of the next amount', picture);
     for (const [text, box] of shown) if (box.right > width && !picture.closest('figure, .wide')) told('out of the page', text);
   }
-  return [`${width}: ${texts} texts`, ...faults];
+  return [`${texts} texts at ${width}`, ...faults];
 };
 addEventListener('load', () => setTimeout(() => {
   const out = document.body.appendChild(document.createElement('pre'));
-  out.id = 'faults';
-  for (const frame of document.querySelectorAll('iframe')) out.append(faultsOf(frame.contentDocument, frame.clientWidth).join('\n') + '\n');
+  out.id = 'found';
+  for (const frame of document.querySelectorAll('iframe')) {
+    for (const line of faultsOf(frame.contentDocument, frame.clientWidth)) out.append(`${frame.name}: ${line}\n`);
+  }
 }, 1500));"#;
 
-/// Faults of a page at both widths.
-pub(crate) fn layout_of(browser: &Path, name: &str, page: &Path) -> Vec<String> {
-    let file = page.file_name().unwrap().to_string_lossy();
-    let frame = |width| format!("<iframe src=\"{file}\" style=\"width:{width}px;height:900px;border:0\"></iframe>");
-    let around = page.with_file_name(format!("{name}-framed.html"));
-    std::fs::write(&around, format!("<html><body>{}{}</body></html>", frame(400), frame(1280))).unwrap();
-    let (dom, _) = opened(browser, &around, FIND_FAULTS);
-    let told = between(&dom, "<pre id=\"faults\">", "</pre>");
-    let texts = told.lines().filter(|line| line.ends_with(" texts") && !line.ends_with(": 0 texts")).count();
-    assert_eq!(texts, 2, "{name} was not seen at both widths: {told}");
-    told.lines().filter(|line| !line.ends_with(" texts")).map(|fault| format!("{name} at {fault}")).collect()
+/// Faults of pages at both widths.
+pub(crate) fn layout_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+    found(browser, pages, [("at 400", "width:400px"), ("at 1280", "width:1280px")], FIND_FAULTS)
 }
 
-/// Writes each page and looks for its faults; `false` if the program cannot draw.
-fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&str, &Path) -> Vec<String>) -> bool {
+/// Writes the pages and looks for their faults; `false` if the program cannot draw.
+fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&[Page<'_>]) -> Vec<String>) -> bool {
     let golden = support::golden();
     let directory = tempfile::tempdir().unwrap();
-    let mut all: Vec<String> = Vec::new();
+    let mut written = Vec::new();
     for (name, words) in pages {
         let page = directory.path().join(format!("{name}.html"));
         let output =
@@ -110,8 +142,9 @@ fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&str, &Path) -> Vec<S
             return false;
         }
         assert!(page.exists(), "{name}: {}", stderr(&output));
-        all.extend(looked_for(name, &page));
+        written.push((*name, page));
     }
+    let all = looked_for(&written);
     assert!(all.is_empty(), "{}", all.join("\n"));
     true
 }
@@ -120,7 +153,7 @@ const UNDRAWN: &str = "the program was built without the script of the pages";
 
 fn look_for_layout(name: &str, pages: &[(&str, &str)]) {
     let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |name, page| layout_of(&browser, name, page)) {
+    if !look_at_all(pages, |written| layout_of(&browser, written)) {
         skip(name, UNDRAWN);
     }
 }
@@ -143,35 +176,57 @@ const asked = isDark ? { runOnly: ['color-contrast'] } : {};
 addEventListener('load', () => setTimeout(() => axe.run(document, asked).then(({ violations, passes }) => {
   const out = document.body.appendChild(document.createElement('pre'));
   out.id = 'barriers';
-  out.append(`${passes.length} passes, ${isDark ? 'Dark' : 'Light'}\n`);
+  out.append(`${passes.length} passes in the ${isDark ? 'dark' : 'light'} theme\n`);
   for (const { id, nodes } of violations) out.append(`${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}\n`);
 }), 800));"#;
 
-/// What axe-core finds on a page in both themes; `axe` is its script.
-pub(crate) fn barriers_of(browser: &Path, axe: &str, name: &str, page: &Path) -> Vec<String> {
-    let mut faults = Vec::new();
-    for theme in [Theme::Light, Theme::Dark] {
-        let (dom, complaints) = opened_in(browser, page, &format!("{axe}\n{FIND_BARRIERS}"), theme);
-        assert!(dom.contains("id=\"barriers\""), "{name}: {complaints}");
-        let told = between(&dom, "<pre id=\"barriers\">", "</pre>");
-        let first = told.lines().next().unwrap_or_default();
-        assert!(!first.starts_with("0 ") && first.ends_with(&format!(" passes, {theme:?}")), "{name}: {told}");
-        faults.extend(told.lines().skip(1).map(|fault| format!("{name}, {theme:?}: {fault}")));
+/// Gathers what axe-core has said in each frame, once all of them have it or it is late.
+const GATHER_BARRIERS: &str = r#"
+addEventListener('load', () => {
+  const frames = [...document.querySelectorAll('iframe')];
+  const barriers = (frame) => frame.contentDocument.getElementById('barriers');
+  let tries = 40;
+  const gather = () => {
+    if (tries-- > 0 && !frames.every(barriers)) return setTimeout(gather, 100);
+    const out = document.body.appendChild(document.createElement('pre'));
+    out.id = 'found';
+    for (const frame of frames) {
+      for (const line of (barriers(frame)?.textContent ?? 'nothing').trim().split('\n')) out.append(`${frame.name}: ${line}\n`);
     }
-    faults
+  };
+  gather();
+});"#;
+
+/// What axe-core finds on pages in both themes; `axe` is its script. A frame's page has the theme of the frame's
+/// `color-scheme`, and is examined in the frame as it would be by itself.
+pub(crate) fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<String> {
+    std::fs::write(pages[0].1.with_file_name("axe.js"), format!("{axe}\n{FIND_BARRIERS}")).unwrap();
+    let examined: Vec<Page<'_>> = pages
+        .iter()
+        .map(|(name, page)| {
+            let examined = page.with_extension("examined.html");
+            let html = std::fs::read_to_string(page).unwrap();
+            std::fs::write(&examined, html.replace("</body>", "<script src=\"axe.js\"></script></body>")).unwrap();
+            (*name, examined)
+        })
+        .collect();
+    let ways = [
+        ("in the light theme", "width:1000px;color-scheme:light"),
+        ("in the dark theme", "width:1000px;color-scheme:dark"),
+    ];
+    found(browser, &examined, ways, GATHER_BARRIERS)
 }
 
 /// axe-core is not ours and not small: `scripts/setup --test` fetches it if there is npm, and `PUNCTUAL_AXE` says where
 /// its `axe.min.js` is.
 pub(crate) fn axe() -> Option<String> {
-    let script = std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap();
-    Some(script.replace("</script", "<\\/script"))
+    Some(std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap())
 }
 
 fn look_for_barriers(name: &str, pages: &[(&str, &str)]) {
     let Some(axe) = axe() else { return skip(name, "PUNCTUAL_AXE does not say where axe.min.js is") };
     let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |name, page| barriers_of(&browser, &axe, name, page)) {
+    if !look_at_all(pages, |written| barriers_of(&browser, &axe, written)) {
         skip(name, UNDRAWN);
     }
 }

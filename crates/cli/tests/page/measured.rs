@@ -1,7 +1,7 @@
 //! Faults of pages that take a long time or a machine to make: each is made once and checked in every way.
 
 use crate::browser::browser;
-use crate::faults::{axe, barriers_of, layout_of};
+use crate::faults::{Page, axe, barriers_of, layout_of};
 use crate::support::{allows, guests, punctual, skip, stderr};
 use std::path::Path;
 use std::process::Command;
@@ -18,17 +18,18 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
     assert!(page.exists(), "{page_name}: {}", stderr(&output));
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("<h1") && text.contains("<a href=\"#"), "{text:.3000}");
-    let faults = faults_of(&browser, page_name, &page);
+    let faults = faults_of(&browser, &[(page_name, page)]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Faults of a page: of layout and, if axe-core is there, of accessibility.
-pub(crate) fn faults_of(browser: &Path, page_name: &str, page: &Path) -> Vec<String> {
-    let mut faults = layout_of(browser, page_name, page);
+/// Faults of pages: of layout and, if axe-core is there, of accessibility.
+pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+    let mut faults = layout_of(browser, pages);
     let axe = axe();
-    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, page_name, page)));
+    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
     let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
-    eprintln!("{page_name}: looked at both widths{barriers}");
+    let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
+    eprintln!("{}: looked at both widths{barriers}", names.join(", "));
     faults
 }
 

@@ -139,13 +139,14 @@ fn no_page_of_a_study_has_faults_whatever_was_measured() {
     let document = std::fs::read(support::golden().join("device.punctual/recording.json")).unwrap();
     let document: Document = serde_json::from_slice(&document).unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let mut faults = Vec::new();
+    let mut pages = Vec::new();
     for (name, tried, interrupted) in
         [("cut", cut(), true), ("starved", starved(), false), ("refused", refused(), false)]
     {
         let page = directory.path().join(format!("study-{name}.html"));
         std::fs::write(&page, page_of(&tried, &document, interrupted)).unwrap();
-        faults.extend(faults_of(&browser, name, &page));
+        pages.push((name, page));
     }
+    let faults = faults_of(&browser, &pages);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
