@@ -306,11 +306,18 @@ mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
     use crate::sim::rows::shown;
+    use crate::sim::{PapersAnswer, ledger_text};
     use punctual_sim::ledger::papers;
 
     #[test]
-    fn the_page_holds_the_whole_ledger_and_its_numbers() {
+    fn the_page_the_answer_and_the_text_hold_the_whole_ledger() {
         let mut ledger = papers(2, &punctual_sim::watch::ToTheEnd).unwrap();
+        let answer = crate::answer::value(&PapersAnswer::new(&ledger, &[], None));
+        let counted: u64 = answer["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(counted as usize, answer["rows"].as_array().unwrap().len());
+        let text = ledger_text(&ledger, &[], None);
+        let begin = format!("{} predictions: ", ledger.predictions());
+        assert!(text.starts_with(&begin) && text.contains("nt-timers-1998"), "{text}");
         let html = papers_html(&ledger, &[]).unwrap();
         assert_well_formed(&html);
         assert!(html.len() < 3_000_000, "{} bytes", html.len());
