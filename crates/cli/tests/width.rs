@@ -54,7 +54,7 @@ const COMMANDS: &[&str] = &[
     "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2",
     "sim whatif --device modem --duration 10s --bystander 20",
     "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
-    "modem stalls --lengths 5ms",
+    "modem stalls --lengths 5ms --calls 10",
     "modem study --row 3/17 --bytes 100 --attempts 1",
     "load list",
     "load install cpu",

@@ -32,13 +32,13 @@ const PAGES: [(&str, &str); 17] = [
 ];
 
 /// Pages of simulations. The page of all papers takes a minute: it only has more of what the page of one experiment
-/// has.
+/// has. Two runs a point give each point of the classes the same class as ten.
 const SIMULATED: [(&str, &str); 6] = [
     ("experiment", "sim run nt-timers-table3"),
     ("timeline", "sim timeline soft-modem-callbacks"),
     (
         "classes",
-        "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..4 --sweep device.policy.reservation.period=7..14",
+        "sim run soft-modem-table3 --set runs=2 --sweep device.policy.reservation.runtime=1..4 --sweep device.policy.reservation.period=7..14",
     ),
     ("counts", "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..9 --sweep compute=1..4"),
     ("one-axis", "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..40"),
