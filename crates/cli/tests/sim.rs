@@ -6,28 +6,6 @@ use punctual_recording::Recording;
 use std::process::Command;
 use support::{code, json, run, signal, start, stderr, stdout, wait_until};
 
-/// The answer and its page, which take half a minute to compute.
-#[test]
-fn every_prediction_holds_or_is_contradicted_for_a_listed_reason() {
-    let directory = tempfile::tempdir().unwrap();
-    let output = run(directory.path(), &["sim", "papers", "--json", "--html", "p.html"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let answer = json(&output);
-    assert_eq!(answer["schema"], "punctual.papers/1");
-    let rows = answer["rows"].as_array().unwrap();
-    for row in rows {
-        let class = row["class"].as_str().unwrap();
-        let judged = matches!(class, "prediction" | "fitted");
-        assert!(judged || row["why_not"].is_string(), "{row}");
-        assert_eq!(judged, row["holds"].is_boolean(), "{row}");
-        assert!(class != "prediction" || row["holds"] == true || row["contradicted"].is_string(), "{row}");
-    }
-    assert_eq!(answer["failing"], 0);
-    assert!(answer["fitted"].as_array().unwrap().iter().all(|fitted| fitted["range"].as_array().unwrap().len() > 1));
-    let page = std::fs::read_to_string(directory.path().join("p.html")).unwrap();
-    assert!(page.contains("<svg") && !page.contains("http://") && !page.contains("https://"));
-}
-
 #[test]
 fn a_prediction_that_fails_fails_the_command() {
     let directory = tempfile::tempdir().unwrap();
