@@ -127,13 +127,15 @@ fn the_two_policies_of_late_work_are_told_apart_by_the_blocks() {
 fn a_patient_pool_explains_a_part_of_its_transfers() {
     let of = |patience: u32| {
         let set = setting(&format!("link.patience={patience}")).unwrap();
-        let outcome = builtin("soft-modem-table1").unwrap().unwrap().with(&[set]).unwrap().run().unwrap();
-        let number = |id: &str| match &outcome.rows.iter().find(|row| row.id == id).unwrap().simulated {
+        let wanted = ["3-16-mean", "3-16-least", "3-16-most", "2-16-successes", "1-8-successes"]
+            .map(|row| format!("modem-table1-res-{row}"));
+        let experiment = builtin("soft-modem-table1").unwrap().unwrap().with(&[set]).unwrap();
+        // Only the cases of these rows.
+        let outcome = experiment.run_broken(None, |id| wanted.iter().any(|row| row == id), &ToTheEnd).unwrap();
+        wanted.each_ref().map(|id| match &outcome.rows.iter().find(|row| row.id == *id).unwrap().simulated {
             Some(Value::Number(number)) => *number,
             other => panic!("{id}: {other:?}"),
-        };
-        ["3-16-mean", "3-16-least", "3-16-most", "2-16-successes", "1-8-successes"]
-            .map(|row| number(&format!("modem-table1-res-{row}")))
+        })
     };
     let [mean, least, most, small, small_too] = of(1);
     assert!(52.0 < least && least < mean && mean < most && most < 61.0, "{least} {mean} {most}");
