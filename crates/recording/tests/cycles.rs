@@ -12,6 +12,7 @@ const WORK: u64 = 210_000;
 enum Kind {
     CatchesUp,
     Skips,
+    MakesUpFor(u64),
 }
 
 /// The wakeups of a loop of 1 kHz that is kept from running for this long, ns, once in 100 ms, and how many of its
@@ -19,11 +20,16 @@ enum Kind {
 fn play(kind: Kind, delays: &[u64], executed: bool) -> (Vec<Wakeup>, u64) {
     let (mut wakeups, mut overruns) = (Vec::new(), 0);
     let (mut due, mut delays) = (MS, delays.iter());
+    let limit = match kind {
+        Kind::CatchesUp => u64::MAX,
+        Kind::Skips => 0,
+        Kind::MakesUpFor(limit) => limit,
+    };
     for _ in 0..delays.len() * 100 {
         let late = if due / MS % 100 == 50 { LATE + delays.next().copied().unwrap_or(0) } else { LATE };
         let (mut now, mut cycles, mut own) = (due + late + WORK, 1, due);
         overruns += u64::from(now > own + MS);
-        while kind == Kind::CatchesUp && now > own + MS {
+        while cycles <= limit && now > own + MS {
             (now, cycles, own) = (now + WORK, cycles + 1, own + MS);
             overruns += u64::from(now > own + MS);
         }
@@ -67,6 +73,22 @@ fn a_loop_that_skips_periods_overran_once_each_time() {
     assert_eq!(count.after_overrun(), AfterOverrun::Skips, "{count:?}");
     assert_eq!((overruns, count.certain, count.own_overruns()), (5, 5, 5), "{count:?}");
     assert!(count.began_within() > 20, "{count:?}");
+}
+
+#[test]
+fn a_loop_that_makes_up_for_some_periods_and_drops_the_others_is_told_from_both() {
+    let delays = [12_345_678, 900_000, 9_870_000, 2_500_000, 20_100_000, 15_210_000, 4_870_000];
+    for limit in [2, 3, 5] {
+        let (wakeups, overruns) = play(Kind::MakesUpFor(limit), &delays, true);
+        let (count, _) = counted(&wakeups, 0);
+        assert_eq!(count.after_overrun(), AfterOverrun::MakesUpFor(limit), "{count:?}");
+        let (least, most) = count.own_overruns_between();
+        assert!((least..=most).contains(&overruns), "{least} <= {overruns} <= {most}: {count:?}");
+    }
+    // Two such stretches are too few.
+    let (wakeups, _) = play(Kind::MakesUpFor(3), &[12_345_678, 900_000, 20_100_000], true);
+    let (count, _) = counted(&wakeups, 0);
+    assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{count:?}");
 }
 
 #[test]

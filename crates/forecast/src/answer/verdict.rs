@@ -139,6 +139,13 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
                 "{name} skips periods that it missed: {missed} began before the previous cycle had ended, in {runs}."
             )
         }
+        AfterOverrun::MakesUpFor(limit) => format!(
+            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {} \
+             without waiting; each counts as {} at most.",
+            counted(limit, "period"),
+            counted(cycles.certain, "stretch"),
+            counted(limit.saturating_add(1), "overrun")
+        ),
         AfterOverrun::Unknown if cycles.certain > 0 => format!(
             "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here: if \
              it skips such periods, there were {runs}, one every {}.",

@@ -22,6 +22,10 @@ pub(super) enum Judgement {
     MadeUp,
     /// It holds one cycle, although periods began meanwhile.
     Skipped,
+    /// It holds several cycles, but clearly fewer than periods began meanwhile.
+    Partly,
+    /// It is long by the work of its own cycle.
+    OwnWork,
     /// It looks like [`Judgement::MadeUp`], but may as well be several cycles that kept their periods, between which a
     /// sleep was not seen.
     Doubtful,
@@ -60,19 +64,31 @@ impl Usual {
         let usual_ns = (self.executed_ns / self.cycles).max(1);
         // Where a cycle is long by its own work, how much it executed tells nothing of others.
         let delay_ns = length_ns.saturating_sub(executed_ns);
+        let is_more = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(3);
         if delay_ns.saturating_add(usual_ns) <= period_ns {
-            return Judgement::Nothing;
+            return if is_more { Judgement::OwnWork } else { Judgement::Nothing };
         }
-        // Between one and a half and three times as much for one period more, and so on.
-        let at_least = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(missed.saturating_add(2));
+        // Between one and a half and three times as much for one period more, and so on; of many at least two thirds.
+        let two_thirds =
+            executed_ns.saturating_mul(3) >= usual_ns.saturating_mul(missed.saturating_add(1)).saturating_mul(2);
+        let half_of_the_others = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(missed.saturating_add(2));
+        let at_least = two_thirds && half_of_the_others;
         let at_most = executed_ns <= usual_ns.saturating_mul(missed.saturating_mul(2).saturating_add(1));
         if at_least && at_most {
             if self.may_have_slept(stretch, period_ns) { Judgement::Doubtful } else { Judgement::MadeUp }
+        } else if is_more && !at_least {
+            Judgement::Partly
         } else if executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
             Judgement::Skipped
         } else {
             Judgement::Nothing
         }
+    }
+
+    /// How many usual cycles execute this long, to the nearest.
+    pub(super) fn cycles_in(&self, executed_ns: u64) -> u64 {
+        let usual_ns = (self.executed_ns / self.cycles.max(1)).max(1);
+        executed_ns.saturating_add(usual_ns / 2) / usual_ns
     }
 
     /// Whether each of the cycles may have kept its period and slept until the next: the first would have been done by
@@ -115,7 +131,9 @@ mod tests {
             ("4.9 ms late, and one cycle", stretch(4_900, 210, 5_110, 5), Judgement::Skipped),
             ("0.9 ms late, and two cycles", stretch(900, 420, 1_320, 1), Judgement::MadeUp),
             ("preempted for 2.5 ms, and one cycle", stretch(30, 210, 2_740, 2), Judgement::Skipped),
-            ("long by its own work", stretch(30, 1_400, 1_430, 1), Judgement::Nothing),
+            ("long by its own work", stretch(30, 1_400, 1_430, 1), Judgement::OwnWork),
+            ("4.9 ms late, and four of seven cycles", stretch(4_900, 840, 6_430, 6), Judgement::Partly),
+            ("11.9 ms late, and four cycles", stretch(11_900, 840, 12_740, 12), Judgement::Partly),
             ("two cycles, or one sleep that was not seen", stretch(30, 420, 1_320, 1), Judgement::Doubtful),
             ("two cycles, the last of which ended late", stretch(30, 420, 1_600, 1), Judgement::MadeUp),
             ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::Nothing),
@@ -126,6 +144,7 @@ mod tests {
                 "{what}, at the beginning"
             );
         }
+        assert_eq!([700_000, 840_000, 950_000].map(|executed_ns| usual(210_000).cycles_in(executed_ns)), [3, 4, 5]);
         // Nothing is certain of cycles that take more than half of their period either.
         let two = stretch(30, 1_200, 1_730, 1);
         assert_eq!(usual(600_000).judge(&two, MS), Judgement::Doubtful);

@@ -1,5 +1,6 @@
 //! Counts of the cycles of somebody else's loop.
 
+use super::evidence::CLEARLY;
 use crate::format::units::counted;
 
 /// The cycles of one thread, or of several together.
@@ -33,6 +34,12 @@ pub struct CycleCount {
     pub made_up: u64,
     /// Overruns in which it executed no more than in one cycle, although periods began meanwhile.
     pub skipped: u64,
+    /// Overruns in which it executed several cycles, but clearly fewer than periods began meanwhile, by no rule that shows.
+    pub partly: u64,
+    /// Overruns that show that it makes up for so many periods, `limit`, and for no more.
+    pub limited: u64,
+    /// See `limited`; of several threads the largest.
+    pub limit: u64,
 }
 
 /// What a loop does about the periods that begin during a long cycle.
@@ -42,6 +49,8 @@ pub enum AfterOverrun {
     CatchesUp,
     /// It goes on with the next period: however many began, that is one overrun.
     Skips,
+    /// It works off the cycles of up to so many of them, and drops the others.
+    MakesUpFor(u64),
     /// No overrun shows which.
     Unknown,
 }
@@ -52,13 +61,19 @@ impl AfterOverrun {
         match self {
             AfterOverrun::CatchesUp => "catches-up",
             AfterOverrun::Skips => "skips",
+            AfterOverrun::MakesUpFor(_) => "makes-up-for-some",
             AfterOverrun::Unknown => "unknown",
         }
     }
-}
 
-/// A loop does the same after each overrun. It is told from them if so many times as many show that as the contrary.
-const CLEARLY: u64 = 4;
+    /// For how many periods in a row it makes up at most, where it drops the others.
+    pub fn limit(self) -> Option<u64> {
+        match self {
+            AfterOverrun::MakesUpFor(limit) => Some(limit),
+            AfterOverrun::CatchesUp | AfterOverrun::Skips | AfterOverrun::Unknown => None,
+        }
+    }
+}
 
 impl CycleCount {
     /// Adds the cycles of others.
@@ -77,6 +92,9 @@ impl CycleCount {
         self.not_woken = self.not_woken.saturating_add(other.not_woken);
         self.made_up = self.made_up.saturating_add(other.made_up);
         self.skipped = self.skipped.saturating_add(other.skipped);
+        self.partly = self.partly.saturating_add(other.partly);
+        self.limited = self.limited.saturating_add(other.limited);
+        self.limit = self.limit.max(other.limit);
     }
 
     /// The least number of overruns that there can have been.
@@ -99,23 +117,29 @@ impl CycleCount {
 
     /// What the loop does about periods that begin during a long cycle.
     pub fn after_overrun(&self) -> AfterOverrun {
-        if self.made_up > 0 && self.made_up >= self.skipped.saturating_mul(CLEARLY) {
+        let all = [self.made_up, self.skipped, self.limited, self.partly].into_iter().fold(0, u64::saturating_add);
+        // A loop does the same after each overrun.
+        let is_shown = |by: u64| by > 0 && by >= (all - by).saturating_mul(CLEARLY);
+        if is_shown(self.made_up) {
             AfterOverrun::CatchesUp
-        } else if self.skipped > 0 && self.skipped >= self.made_up.saturating_mul(CLEARLY) {
+        } else if is_shown(self.skipped) {
             AfterOverrun::Skips
+        } else if is_shown(self.limited) {
+            AfterOverrun::MakesUpFor(self.limit)
         } else {
             AfterOverrun::Unknown
         }
     }
 
     /// The overruns that are certain, as the loop itself would count them: where it skips periods, its long cycles;
-    /// where it catches up, or may, the periods that began during them, which are more.
+    /// where it catches up, or may, the periods that began during them, which are more; where it makes up for some of
+    /// them, as many as there can have been.
     pub fn own_overruns(&self) -> u64 {
+        let each_period = self.certain.max(self.began_within().saturating_add(self.past_next));
         match self.after_overrun() {
             AfterOverrun::Skips => self.certain,
-            AfterOverrun::CatchesUp | AfterOverrun::Unknown => {
-                self.certain.max(self.began_within().saturating_add(self.past_next))
-            }
+            AfterOverrun::CatchesUp | AfterOverrun::Unknown => each_period,
+            AfterOverrun::MakesUpFor(limit) => each_period.min(self.certain.saturating_mul(limit.saturating_add(1))),
         }
     }
 
@@ -124,7 +148,7 @@ impl CycleCount {
     pub fn own_overruns_between(&self) -> (u64, u64) {
         let least = match self.after_overrun() {
             AfterOverrun::CatchesUp => self.least_overruns().max(self.own_overruns()),
-            AfterOverrun::Skips | AfterOverrun::Unknown => self.least_overruns(),
+            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.least_overruns(),
         };
         (least, self.overruns.max(self.own_overruns()))
     }
@@ -134,13 +158,18 @@ impl CycleCount {
     pub fn own_cycles(&self) -> u64 {
         match self.after_overrun() {
             AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within()),
-            AfterOverrun::Skips | AfterOverrun::Unknown => self.cycles,
+            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.cycles,
         }
     }
 
     /// How many cycles the longest stretch without a sleep in between holds, if it may be more than one.
     pub fn longest_row(&self) -> Option<u64> {
-        (self.longest_missed > 0 && self.after_overrun() != AfterOverrun::Skips).then_some(self.longest_missed + 1)
+        let made_up = match self.after_overrun() {
+            AfterOverrun::Skips => 0,
+            AfterOverrun::MakesUpFor(limit) => self.longest_missed.min(limit),
+            AfterOverrun::CatchesUp | AfterOverrun::Unknown => self.longest_missed,
+        };
+        (made_up > 0).then_some(made_up.saturating_add(1))
     }
 
     /// The same in words, such as `7 cycles in a row`.
@@ -148,7 +177,9 @@ impl CycleCount {
         let row = counted(self.longest_row()?, "cycle");
         Some(match self.after_overrun() {
             AfterOverrun::CatchesUp => format!("{row} in a row"),
-            AfterOverrun::Skips | AfterOverrun::Unknown => format!("up to {row} in a row"),
+            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => {
+                format!("up to {row} in a row")
+            }
         })
     }
 
@@ -202,6 +233,35 @@ mod tests {
             let cycles = if after == AfterOverrun::CatchesUp { 95 } else { 80 };
             assert_eq!(count.own_cycles(), cycles, "{made_up} {skipped}");
         }
+    }
+
+    #[test]
+    fn a_loop_that_makes_up_for_some_periods_overran_no_more_often_than_it_ran() {
+        let count = |limited, partly| CycleCount {
+            cycles: 80,
+            overruns: 3,
+            certain: 3,
+            periods: 100,
+            not_woken: 20,
+            longest_ns: 9,
+            longest_missed: 12,
+            limited,
+            limit: 3,
+            partly,
+            ..CycleCount::default()
+        };
+        let some = count(8, 2);
+        assert_eq!((some.after_overrun(), some.own_overruns()), (AfterOverrun::MakesUpFor(3), 12));
+        assert_eq!((some.own_overruns_between(), some.own_cycles()), ((3, 12), 80));
+        assert_eq!(some.longest_row_in_words().as_deref(), Some("up to 4 cycles in a row"));
+        let unknown = count(7, 2);
+        assert_eq!((unknown.after_overrun(), unknown.own_overruns()), (AfterOverrun::Unknown, 20));
+        // Two threads of one name with limits of their own; what is seen once in five times changes nothing.
+        let mut both = some;
+        both.add(&CycleCount { limit: 5, limited: 1, ..count(0, 0) });
+        assert_eq!(both.after_overrun(), AfterOverrun::MakesUpFor(5));
+        both.add(&CycleCount { made_up: 12, ..count(0, 0) });
+        assert_eq!(both.after_overrun(), AfterOverrun::Unknown);
     }
 
     #[test]

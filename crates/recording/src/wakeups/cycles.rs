@@ -1,8 +1,8 @@
 //! Cycles of somebody else's loop: how many there were, and how many took longer than their period.
 
-use super::catch_up::{Judgement, Stretch, Usual};
 use super::cycle_count::CycleCount;
 use super::grid::{Grid, MIN_PERIODS, periods_between};
+use super::series::{MAX_DOUBTFUL, Open, Series};
 use crate::format::bounds::MAX_TASKS;
 use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,8 +29,6 @@ pub struct Cycles {
 
 /// The most grids of a thread that are looked at.
 const MAX_GRIDS: usize = 8;
-/// A thread's last work ends with the thread, to within this, ns.
-const ENDS_NS: u64 = 1_000;
 /// A thread that has no more timers than this in a hundred periods has about one in each.
 const ONCE_PERCENT: u64 = 105;
 
@@ -117,120 +115,6 @@ impl Thread {
     }
 }
 
-/// Cycles by one rule, and the cycle that has not ended.
-#[derive(Debug, Default)]
-struct Series {
-    count: CycleCount,
-    open: Option<Open>,
-    usual: Usual,
-    /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
-    doubtful: Vec<Doubtful>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    due_ns: u64,
-    /// How late it began, ns.
-    total_ns: u64,
-    /// The CPU time until it first slept, ns.
-    executed_ns: Option<u64>,
-    /// When the thread first slept; `None` if that was not seen.
-    first_slept_ns: Option<u64>,
-    /// When it last slept.
-    slept_ns: Option<u64>,
-    /// Whether it ended then.
-    ends: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Doubtful {
-    length_ns: u64,
-    due_ns: u64,
-    missed: u64,
-}
-
-/// All threads together have no more doubtful cycles than this; any others are taken for what they look like.
-const MAX_DOUBTFUL: usize = 1 << 17;
-
-impl Series {
-    fn take(&mut self, wakeup: &Wakeup, begins: bool, period_ns: u64, room: &mut usize) {
-        let began = wakeup.expected_ns.saturating_add(wakeup.total_ns);
-        let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
-        if begins {
-            let new = Open {
-                due_ns: wakeup.expected_ns,
-                total_ns: wakeup.total_ns,
-                executed_ns: wakeup.executed_ns,
-                first_slept_ns: slept_ns,
-                slept_ns,
-                ends: false,
-            };
-            if let Some(open) = self.open.replace(new) {
-                self.close(open, open.slept_ns, Some((new.due_ns, room)), period_ns);
-            }
-        } else if let Some(open) = &mut self.open {
-            open.slept_ns = slept_ns;
-        }
-    }
-
-    /// Closes a cycle. `next` says when the next was due, ns, and how many more doubtful cycles may be kept.
-    fn close(&mut self, open: Open, slept_ns: Option<u64>, next: Option<(u64, &mut usize)>, period_ns: u64) {
-        let Some(slept_ns) = slept_ns else { return };
-        let length_ns = slept_ns.saturating_sub(open.due_ns);
-        let missed_until = |next_ns: u64| periods_between((open.due_ns, next_ns), period_ns).saturating_sub(2);
-        let missed = next.as_ref().map(|(next_ns, _)| missed_until(*next_ns));
-        // A cycle that slept on its way is longer than what its first wakeup tells.
-        let is_whole = open.first_slept_ns == Some(slept_ns) && !open.ends;
-        if let (true, Some((next_ns, room)), Some(executed_ns)) = (is_whole, next, open.executed_ns) {
-            let missed = missed_until(next_ns);
-            let stretch = Stretch { late_ns: open.total_ns, executed_ns, length_ns, missed };
-            match self.usual.judge(&stretch, period_ns) {
-                Judgement::Usual => self.usual.take(executed_ns, length_ns),
-                Judgement::MadeUp => self.count.made_up += 1,
-                Judgement::Skipped => self.count.skipped += 1,
-                Judgement::Doubtful if *room > 0 => {
-                    *room -= 1;
-                    self.count.cycles += 1;
-                    self.doubtful.push(Doubtful { length_ns, due_ns: open.due_ns, missed });
-                    return;
-                }
-                Judgement::Doubtful | Judgement::Nothing => {}
-            }
-        }
-        self.count.take(length_ns, missed.unwrap_or(0), period_ns);
-        let is_certain = open.first_slept_ns.is_some_and(|slept| slept.saturating_sub(open.due_ns) > period_ns);
-        self.count.certain += u64::from(is_certain && !open.ends);
-        self.count.ending += u64::from(is_certain && open.ends);
-        let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
-        self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
-    }
-
-    /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the
-    /// program's end. Wakeups that nobody saw explain doubtful cycles, the shortest first, each as many as periods began
-    /// in it: returned is when those cycles were due. Any others are long cycles.
-    fn finish(mut self, period_ns: u64, unseen: u64) -> (CycleCount, Vec<u64>) {
-        if let Some(open) = self.open.take() {
-            self.close(open, open.first_slept_ns, None, period_ns);
-        }
-        self.doubtful.sort_unstable_by_key(|cycle| (cycle.length_ns, cycle.due_ns));
-        let mut left = unseen;
-        let is_explained = |cycle: &&Doubtful| {
-            let rest = left.checked_sub(cycle.missed);
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        };
-        let explained = self.doubtful.iter().take_while(is_explained).count();
-        for cycle in &self.doubtful[explained..] {
-            // Taken above, like all cycles.
-            self.count.cycles -= 1;
-            self.count.take(cycle.length_ns, cycle.missed, period_ns);
-            self.count.certain += 1;
-            self.count.made_up += 1;
-        }
-        (self.count, self.doubtful[..explained].iter().map(|cycle| cycle.due_ns).collect())
-    }
-}
-
 impl Cycles {
     /// Counts for loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
@@ -252,10 +136,7 @@ impl Cycles {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         let grids = thread.grids.iter_mut().map(|(_, series)| series);
         for series in grids.chain([&mut thread.by_timer, &mut thread.by_time]) {
-            let ends = |open: &Open| open.first_slept_ns.is_some_and(|slept| slept.abs_diff(ended_ns) <= ENDS_NS);
-            if let Some(open) = &mut series.open {
-                open.ends = ends(open);
-            }
+            series.end(ended_ns);
         }
     }
 

@@ -356,7 +356,8 @@ struct GroupRow<'a> {
     extremal_index: Option<f64>,
     /// Cycles that took too long, as the loop would count them itself; `null` for devices.
     overruns: Option<u64>,
-    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips` or `unknown`.
+    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips`, `makes-up-for-some` or
+    /// `unknown`.
     after_overrun: Option<&'static str>,
     notes: &'a [String],
     curves: Vec<CurveRow<'a>>,

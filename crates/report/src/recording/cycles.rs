@@ -203,7 +203,7 @@ fn how_often(count: &CycleCount) -> String {
 fn overruns(count: &CycleCount) -> u64 {
     match count.after_overrun() {
         AfterOverrun::CatchesUp => count.overruns.max(count.own_overruns()),
-        AfterOverrun::Skips | AfterOverrun::Unknown => count.overruns,
+        AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => count.overruns,
     }
 }
 
@@ -232,17 +232,26 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
-    let are = |after: AfterOverrun| {
-        rows.iter().filter(|(_, count)| count.began_within() > 0).all(|(_, count)| count.after_overrun() == after)
-    };
-    let meaning = if are(AfterOverrun::CatchesUp) {
-        "The loop catches up: each of these is an overrun."
-    } else if are(AfterOverrun::Skips) {
-        "The loop skips these: each run of them is one overrun."
-    } else {
-        "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun."
-    };
+    let mut shown = rows.iter().filter(|(_, count)| count.began_within() > 0).map(|(_, count)| count.after_overrun());
+    let first = shown.next();
+    let meaning = what_becomes_of_them(first.filter(|first| shown.all(|other| other == *first)));
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
+}
+
+/// What becomes of periods that begin within the previous cycle, if all loops do the same.
+fn what_becomes_of_them(after: Option<AfterOverrun>) -> String {
+    match after {
+        Some(AfterOverrun::CatchesUp) => "The loop catches up: each of these is an overrun.".to_owned(),
+        Some(AfterOverrun::Skips) => "The loop skips these: each run of them is one overrun.".to_owned(),
+        Some(AfterOverrun::MakesUpFor(limit)) => format!(
+            "The loop makes up for {} in a row at most and drops the others: each run of them is at least one overrun.",
+            counted(limit, "period")
+        ),
+        Some(AfterOverrun::Unknown) | None => {
+            "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun."
+                .to_owned()
+        }
+    }
 }
 
 /// The longest cycle, ns, if there was one.
@@ -274,10 +283,13 @@ pub(crate) struct CyclesRow<'a> {
     periods: u64,
     /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen.
     not_woken: u64,
-    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips` or `unknown`.
+    /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips`, `makes-up-for-some` or
+    /// `unknown`.
     after_overrun: &'static str,
+    /// Where it makes up for some: for at most how many in a row.
+    makes_up_for: Option<u64>,
     /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
-    /// caught up.
+    /// caught up; where it makes up for some of the periods, as many as there can have been.
     own_overruns: u64,
 }
 
@@ -298,6 +310,7 @@ impl<'a> CyclesRow<'a> {
                 periods: count.periods,
                 not_woken: count.not_woken,
                 after_overrun: count.after_overrun().name(),
+                makes_up_for: count.after_overrun().limit(),
                 own_overruns: count.own_overruns(),
             })
         };
@@ -360,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_row_of_cycles_is_not_called_one() {
-        let of = |made_up, skipped| {
+        let of = |made_up, skipped, limited| {
             let count = CycleCount {
                 cycles: 6_991,
                 overruns: 1,
@@ -372,6 +385,8 @@ mod tests {
                 unseen: 3,
                 made_up,
                 skipped,
+                limited,
+                limit: 3 * limited,
                 ..CycleCount::default()
             };
             LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into() }
@@ -380,7 +395,7 @@ mod tests {
         let missed = "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
         for (loops, cycles, longest, meaning, over, head) in [
             (
-                of(1, 0),
+                of(1, 0, 0),
                 "6 of 6,997",
                 "the longest stretch without waiting 6.80 ms, 7 cycles in a row",
                 "The loop catches up: each of these is an overrun.",
@@ -388,7 +403,7 @@ mod tests {
                 "longest without a wait us",
             ),
             (
-                of(0, 0),
+                of(0, 0, 0),
                 "1 of 6,991",
                 "the longest stretch without waiting 6.80 ms, up to 7 cycles in a row",
                 "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
@@ -396,7 +411,15 @@ mod tests {
                 "longest without a wait us",
             ),
             (
-                of(0, 1),
+                of(0, 0, 1),
+                "1 of 6,991",
+                "the longest stretch without waiting 6.80 ms, up to 4 cycles in a row",
+                "The loop makes up for 3 periods in a row at most and drops the others: each run of them is at least one overrun.",
+                "up to 4 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+                "longest without a wait us",
+            ),
+            (
+                of(0, 1, 0),
                 "1 of 6,991",
                 "the longest seen 6.80 ms",
                 "The loop skips these: each run of them is one overrun.",

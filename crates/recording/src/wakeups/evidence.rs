@@ -1,0 +1,186 @@
+//! What the long stretches of a loop show together: whether it makes up for the periods that began meanwhile.
+
+/// Numbers of periods are told apart up to this one.
+const MOST: usize = 32;
+/// So many stretches show that a loop makes up for some periods and not for others.
+const ENOUGH: u64 = 3;
+/// Of what a loop does, so many times as many stretches show one thing as the contrary.
+pub(super) const CLEARLY: u64 = 4;
+
+/// Counts of stretches, by a number of periods.
+type ByPeriods = [u32; MOST];
+
+/// The stretches of one thread that tell something.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// Those with the cycles of all periods that began meanwhile, by how many these were.
+    whole: ByPeriods,
+    /// Those with a single cycle, likewise.
+    skipped: ByPeriods,
+    /// Those with several cycles, but fewer than periods began, by how many they had besides the first.
+    partly: ByPeriods,
+    /// How many of these had clearly fewer: less than half.
+    clear: u64,
+    /// Those that were long by their own work.
+    own_work: u64,
+}
+
+/// What stretches show together, in numbers of stretches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// All periods were made up for.
+    pub(super) made_up: u64,
+    /// None was.
+    pub(super) skipped: u64,
+    /// Some were, and nothing says by which rule.
+    pub(super) partly: u64,
+    /// Up to `limit` periods were made up for, and no more.
+    pub(super) limited: u64,
+    /// See `limited`; 0 where there is no limit.
+    pub(super) limit: u64,
+}
+
+impl Evidence {
+    /// Takes a stretch with the cycles of all periods that began meanwhile.
+    pub(super) fn take_whole(&mut self, missed: u64) {
+        count(&mut self.whole, missed);
+    }
+
+    /// Takes a stretch with a single cycle.
+    pub(super) fn take_skipped(&mut self, missed: u64) {
+        count(&mut self.skipped, missed);
+    }
+
+    /// Takes a stretch with so many cycles, fewer than there were periods.
+    pub(super) fn take_partly(&mut self, missed: u64, cycles: u64) {
+        count(&mut self.partly, cycles.saturating_sub(1));
+        self.clear += u64::from(cycles.saturating_mul(2) < missed.saturating_add(2));
+    }
+
+    /// Takes a stretch that was long by its own work.
+    pub(super) fn take_own_work(&mut self) {
+        self.own_work += 1;
+    }
+
+    /// What they show together.
+    pub(super) fn shown(&self) -> Shown {
+        self.up_to_a_limit().or_else(|| self.below_a_limit()).unwrap_or_else(|| Shown {
+            made_up: sum(&self.whole),
+            skipped: sum(&self.skipped),
+            partly: sum(&self.partly),
+            ..Shown::default()
+        })
+    }
+
+    /// However many periods begin, the loop makes up for the same number of them.
+    fn up_to_a_limit(&self) -> Option<Shown> {
+        // Long cycles with work of their own hold as much without making up for anything.
+        if self.clear < ENOUGH || self.own_work.saturating_mul(CLEARLY) > self.clear {
+            return None;
+        }
+        let most = (1..MOST - 1).max_by_key(|&from| (sum(&self.partly[from..=from + 1]), MOST - from))?;
+        let limit = if self.partly[most + 1] > self.partly[most] { most + 1 } else { most };
+        let same = sum(&self.partly[most..=most + 1]);
+        // What makes up for so many looks like all of up to half as many more.
+        let reach = ((limit + 1) * 3 / 2).min(MOST - 1);
+        let (within, beyond) = (sum(&self.whole[..=reach]), sum(&self.whole[reach + 1..]));
+        let (skipped, partly) = (sum(&self.skipped), sum(&self.partly) - same);
+        let contrary = beyond + skipped + partly;
+        (same >= contrary * CLEARLY).then_some(Shown {
+            made_up: beyond,
+            skipped,
+            partly,
+            limited: same + within,
+            limit: limit as u64,
+        })
+    }
+
+    /// The loop makes up for up to so many periods, and for none where more begin.
+    fn below_a_limit(&self) -> Option<Shown> {
+        let partly = sum(&self.partly);
+        (1..MOST - 1).rev().find_map(|limit| {
+            let (whole, above) = (sum(&self.whole[..=limit]), sum(&self.whole[limit + 1..]));
+            let (below, skipped) = (sum(&self.skipped[..=limit]), sum(&self.skipped[limit + 1..]));
+            let is_shown = whole >= ENOUGH
+                && skipped >= ENOUGH
+                && self.whole[limit] > 0
+                && whole >= below * CLEARLY
+                && skipped >= above * CLEARLY
+                && whole + skipped >= partly * CLEARLY;
+            is_shown.then_some(Shown {
+                made_up: above,
+                skipped: below,
+                partly,
+                limited: whole + skipped,
+                limit: limit as u64,
+            })
+        })
+    }
+}
+
+/// Numbers that are not told apart count as the largest.
+fn count(by_periods: &mut ByPeriods, periods: u64) {
+    let position = usize::try_from(periods).map_or(MOST - 1, |position| position.min(MOST - 1));
+    by_periods[position] = by_periods[position].saturating_add(1);
+}
+
+fn sum(counts: &[u32]) -> u64 {
+    counts.iter().map(|count| u64::from(*count)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a loop shows that executes so many cycles where so many periods began during a long one.
+    fn shown(began: &[u64], cycles: impl Fn(u64) -> u64) -> Shown {
+        let mut evidence = Evidence::default();
+        for &missed in began {
+            match cycles(missed) {
+                1 => evidence.take_skipped(missed),
+                // As `Usual::judge` tells them apart.
+                cycles if cycles * 3 >= (missed + 1) * 2 => evidence.take_whole(missed),
+                cycles => evidence.take_partly(missed, cycles),
+            }
+        }
+        evidence.shown()
+    }
+
+    const BEGAN: [u64; 12] = [1, 1, 2, 3, 4, 5, 7, 9, 12, 20, 20, 45];
+
+    #[test]
+    fn a_limit_is_told_from_making_up_for_all_and_from_none() {
+        let all = BEGAN.len() as u64;
+        assert_eq!(shown(&BEGAN, |missed| missed + 1), Shown { made_up: all, ..Shown::default() });
+        assert_eq!(shown(&BEGAN, |_| 1), Shown { skipped: all, ..Shown::default() });
+        for limit in 1..=5 {
+            let found = shown(&BEGAN, |missed| missed.min(limit) + 1);
+            assert_eq!((found.limited, found.limit), (all, limit), "the last ones: {found:?}");
+            let found = shown(&BEGAN, |missed| if missed > limit { 1 } else { missed + 1 });
+            let is_told = limit > 1;
+            assert_eq!((found.limited > 0, found.limit), (is_told, if is_told { limit } else { 0 }), "none: {found:?}");
+        }
+    }
+
+    #[test]
+    fn too_little_shows_no_limit() {
+        // Two stretches that were cut short, and as many periods each time that nothing tells a limit from cheap cycles.
+        let found = shown(&[1, 2, 20, 30], |missed| missed.min(3) + 1);
+        assert_eq!(found, Shown { made_up: 2, partly: 2, ..Shown::default() });
+        let found = shown(&[6; 20], |missed| missed.min(3) + 1);
+        assert_eq!(found, Shown { partly: 20, ..Shown::default() });
+        // Other numbers each time are no limit.
+        let found = shown(&[10, 12, 14, 16, 18, 20], |missed| missed / 2);
+        assert_eq!(found, Shown { partly: 6, ..Shown::default() });
+        // Nor is work of its own, or a few heavy cycles among those of a loop that skips periods.
+        let mut evidence = Evidence::default();
+        (0..9).for_each(|_| evidence.take_partly(20, 4));
+        assert_eq!(evidence.shown().limit, 3);
+        (0..3).for_each(|_| evidence.take_own_work());
+        assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
+        let mut evidence = Evidence::default();
+        (0..9).for_each(|_| evidence.take_partly(20, 4));
+        (0..40).for_each(|missed| evidence.take_skipped(missed));
+        assert_eq!(evidence.shown(), Shown { skipped: 40, partly: 9, ..Shown::default() });
+    }
+}
