@@ -24,6 +24,6 @@ pub(crate) struct FollowArguments {
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
     /// How often the followed threads' loops should start over: counts the cycles that took longer
-    #[arg(long, value_name = "TIME", requires = "followed", value_parser = period)]
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) period: Option<u64>,
 }

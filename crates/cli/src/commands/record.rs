@@ -101,6 +101,13 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
         )));
     }
     plan.followed_period_ns = arguments.follow.period;
+    if plan.followed_period_ns.is_some() && plan.follow.is_none() {
+        return Err(Usage(
+            "--period is of other programs' loops: say whose, with --comm, --pid or --tid, or --follow and the command; punctual's own \
+             threads wake every -i"
+                .to_owned(),
+        ));
+    }
     if arguments.limit.as_ref().and_then(|limits| limits.cycle_ns).is_some() && plan.followed_period_ns.is_none() {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()));
     }
