@@ -1,10 +1,10 @@
 //! The progress line, on standard error.
 
 use crate::look;
-use crate::output::{note_line, say};
+use crate::output::{note, note_line, say};
 use crate::reading::EVERY;
 use indicatif::{ProgressBar, ProgressStyle};
-use punctual_probe::Observation;
+use punctual_probe::{Observation, Waiting};
 use punctual_recording::{Totals, format_ns, printable};
 use punctual_study::GettingReady;
 use std::io::IsTerminal;
@@ -77,14 +77,22 @@ impl Bar {
 pub(crate) struct Progress {
     bar: Bar,
     shown: Option<Instant>,
+    /// Whether it was said why nothing comes.
+    said_why: bool,
 }
 
 impl Progress {
     pub(crate) fn new(quiet: bool, what: &str) -> Progress {
-        Progress { bar: Bar::new(quiet, what), shown: None }
+        Progress { bar: Bar::new(quiet, what), shown: None, said_why: false }
     }
 
     pub(crate) fn show(&mut self, observation: &Observation<'_>) {
+        // Whoever wants to see no progress still wants to know that there is none.
+        if let Some(why) = observation.waiting.filter(|_| !self.said_why).and_then(worth_a_note) {
+            self.said_why = true;
+            let text = format!("{why}. {}", until_when(observation));
+            if self.bar.is_hidden() { note(&text) } else { self.bar.note(&text) }
+        }
         if self.bar.is_hidden() || self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
             return;
         }
@@ -95,7 +103,10 @@ impl Progress {
         }
         self.shown = Some(Instant::now());
         let elapsed = observation.elapsed.as_millis() as u64;
-        let figures = line(&observation.totals());
+        let figures = match observation.waiting {
+            Some(waiting) => format!("{} ", printable(&waiting.for_what)),
+            None => line(&observation.totals()),
+        };
         match observation.duration {
             Some(duration) => {
                 let left = duration.saturating_sub(observation.elapsed).as_secs_f64().ceil();
@@ -107,6 +118,22 @@ impl Progress {
 
     pub(crate) fn done(&self) {
         self.bar.done();
+    }
+}
+
+/// Why followed threads do not wake, where it is not an ordinary pause.
+fn worth_a_note(waiting: &Waiting) -> Option<&str> {
+    waiting.why.as_deref().filter(|_| waiting.is_unusual)
+}
+
+/// When a recording ends to which nothing comes.
+fn until_when(observation: &Observation<'_>) -> String {
+    match observation.duration {
+        Some(duration) => {
+            let left = duration.saturating_sub(observation.elapsed).as_secs_f64().ceil();
+            format!("The recording goes on for {left:.0} s, or until Ctrl-C")
+        }
+        None => "The recording goes on until the command ends, or Ctrl-C; `-D 60s` bounds it".to_owned(),
     }
 }
 

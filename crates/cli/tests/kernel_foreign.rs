@@ -42,6 +42,20 @@ fn a_process_is_followed_until_it_ends() {
     assert!(stderr(&forecast).contains("period"), "{}", stderr(&forecast));
 }
 
+#[test]
+fn a_recording_to_which_nothing_comes_says_what_its_thread_does() {
+    requires!("following a thread", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(SLEEPER, &["1", "0.002", "sleeper-w"]);
+    program.ready();
+    support::signal(&program.0, libc::SIGSTOP);
+    let tid = program.0.id().to_string();
+    // Longer than the patience, also where others want the CPUs.
+    let output = run(directory.path(), &["record", "-D", "12s", "-o", "a.punctual", "--tid", &tid]);
+    let said = stderr(&output);
+    assert!(said.contains("note: no wakeup") && said.contains(&format!("is stopped: `kill -CONT {tid}`")), "{said}");
+}
+
 /// The program that a thread becomes runs under the id of the process's first thread.
 const BECOMES: &str = "\
 import os, sys, threading

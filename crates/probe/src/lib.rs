@@ -34,6 +34,6 @@ pub use followed::{Programs, Selection, name_expression, nearest_name};
 pub use periodic::{StageTracer, object_bytes, recording_cost_ns};
 pub use run::run;
 pub use shared::error::{PlanError, RunError};
-pub use shared::observation::{Observation, Outcome, Step};
+pub use shared::observation::{Observation, Outcome, Step, Waiting};
 pub use shared::plan::{Plan, Policy, Via};
 pub use shared::trials::trials;

@@ -6,12 +6,14 @@
 //! * `programs`: the programs in the kernel, and the threads that they are told to follow.
 //! * `drain`: takes the records out of the rings, in order of time.
 //! * `nearest`: what somebody may have meant by a name that no thread has.
+//! * `patience`: what keeps them from waking, for somebody who waits for them.
 //! * `table`: what is known about each thread, and about what wakes them.
 //! * `session`: carries out a plan.
 
 mod drain;
 mod memory;
 mod nearest;
+mod patience;
 pub(crate) mod programs;
 mod records;
 mod selection;

@@ -2,6 +2,7 @@
 
 use super::drain::Drain;
 use super::nearest::{nearest_names, threads_beside};
+use super::patience::Patience;
 use super::programs::Programs;
 use super::records::{
     FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE,
@@ -86,6 +87,7 @@ pub(crate) fn run(
         cpu_before: clock::process_cpu_ns(),
         longest_ns: 0,
         anybody: false,
+        patience: Patience::begin(selection),
     };
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
@@ -161,6 +163,7 @@ struct Session<'a> {
     longest_ns: u64,
     /// Whether any thread was followed at any time.
     anybody: bool,
+    patience: Patience,
 }
 
 impl Session<'_> {
@@ -179,6 +182,9 @@ impl Session<'_> {
             self.eager = if self.drain.is_behind() { self.eager.take().or_else(Eager::begin) } else { None };
             let took_all = self.take(writer);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
+            if !self.finished.is_empty() {
+                self.patience.woke();
+            }
             if let Some(watch) = &mut self.watch {
                 watch.round()?;
             }
@@ -194,6 +200,8 @@ impl Session<'_> {
                 if self.selection.is_mixed() {
                     self.programs.follow_names(self.selection);
                 }
+                let tids = || self.programs.slots().iter().map(|slot| slot.owner as u32).collect::<Vec<u32>>();
+                self.patience.look(tids, self.selection);
             }
             if self.is_over_break() {
                 return Ok(ended(EndReason::LimitExceeded, None));
@@ -234,6 +242,7 @@ impl Session<'_> {
             finished: &self.finished,
             started_ns: self.start,
             ended_ns: None,
+            waiting: self.patience.waiting(),
             writer,
         }
     }
@@ -323,6 +332,9 @@ impl Session<'_> {
                 counted(without_room, "thread")
             );
             writer.provenance_mut().fallbacks.push(note);
+        }
+        if let Some(why) = self.patience.why_in_the_end() {
+            writer.provenance_mut().fallbacks.push(why.to_owned());
         }
         // A thread that is found by name may only wait for the one that does the work.
         let seconds = as_of.saturating_sub(self.start) / 1_000_000_000;

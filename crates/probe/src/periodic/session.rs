@@ -399,6 +399,7 @@ impl Rounds<'_> {
             fallbacks: self.fallbacks,
             started_ns: self.start,
             ended_ns: None,
+            waiting: None,
             finished: &self.finished,
             writer,
         }

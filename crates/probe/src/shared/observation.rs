@@ -16,6 +16,17 @@ pub enum Step {
     Stop(EndReason, Option<String>),
 }
 
+/// That followed threads do not wake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// What is waited for, in a few words.
+    pub for_what: String,
+    /// After some seconds: what one of the threads does, and what may be done about it, in a sentence.
+    pub why: Option<String>,
+    /// Whether it is more than a pause: none of them has woken yet, or something holds one up.
+    pub is_unusual: bool,
+}
+
 /// How a run goes.
 pub struct Observation<'a> {
     /// Since the threads began.
@@ -30,6 +41,8 @@ pub struct Observation<'a> {
     pub started_ns: u64,
     /// When it ended: only in the last call, when the measurement is over and the recording is not closed yet.
     pub ended_ns: Option<u64>,
+    /// That followed threads have not woken yet, or not for a while.
+    pub waiting: Option<&'a Waiting>,
     pub(crate) writer: &'a mut Writer,
 }
 

@@ -187,6 +187,7 @@ impl Session<'_> {
             finished: &self.finished,
             started_ns: self.start,
             ended_ns: None,
+            waiting: None,
             writer,
         }
     }
