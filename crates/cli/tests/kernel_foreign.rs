@@ -358,6 +358,27 @@ while True: pass
     assert!(last.executed_ns.is_some() && last.stage(Stage::Response) > Some(100_000_000), "{last:?}");
 }
 
+#[test]
+fn a_stop_in_a_sleep_is_no_work_of_the_cycle_before() {
+    requires!("stopping a thread", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(SLEEPER, &["600", "0.01", "sleeper-s"]);
+    program.ready();
+    let child = record(directory.path(), &["--pid", &program.id(), "--period", "10ms", "--json"]);
+    program.go();
+    for _ in 0..8 {
+        std::thread::sleep(Duration::from_millis(200));
+        support::signal(&program.0, libc::SIGSTOP);
+        std::thread::sleep(Duration::from_millis(50));
+        support::signal(&program.0, libc::SIGCONT);
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    // It hardly does anything but sleep.
+    let cycles = &json(&output)["cycles"][0];
+    assert!(cycles["held"].as_u64() >= Some(4), "{cycles}");
+}
+
 fn one_line(output: &Output, wanted: u8, words: &str) {
     assert_eq!(code(output), i32::from(wanted), "{}", stderr(output));
     let text = stderr(output);

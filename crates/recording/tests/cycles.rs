@@ -91,6 +91,57 @@ fn a_loop_that_makes_up_for_some_periods_and_drops_the_others_is_told_from_both(
     assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{count:?}");
 }
 
+/// Stopped while it sleeps 0.5 ms after a cycle was due, for 4.8 ms: five cycles are due when it goes on, and a sixth
+/// meanwhile, which ends in time.
+#[test]
+fn a_stop_while_a_loop_sleeps_is_no_work_of_the_cycle_before() {
+    let wakeup = |expected_ns, total_ns, executed_ns| Wakeup {
+        tid: 7,
+        expected_ns,
+        total_ns,
+        work_ns: Some(executed_ns),
+        executed_ns: Some(executed_ns),
+        ..Wakeup::default()
+    };
+    let mut cycles = Cycles::new(MS);
+    let mut due = MS;
+    for number in 0..200 {
+        cycles.take(&wakeup(due, LATE, WORK), true);
+        due += MS;
+        if [50, 100, 150].contains(&number) {
+            cycles.take(&wakeup(due - 500_000, 4_800_000, 6 * WORK), false);
+            due += 6 * MS;
+        }
+    }
+    let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+    assert_eq!((count.held, count.cycles, count.certain, count.longest_ns), (3, 203, 3, 5_560_000), "{count:?}");
+    assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::CatchesUp, 15), "{count:?}");
+    assert!(!count.overran_beyond_wakeups(), "{count:?}");
+}
+
+/// Another thread ends a wait for a lock, but only after the next cycle was due: that wait is part of its cycle.
+#[test]
+fn a_wait_for_another_thread_within_a_cycle_is_no_stop() {
+    let mut cycles = Cycles::new(MS);
+    let wakeup = |expected_ns, work_ns| Wakeup {
+        tid: 7,
+        expected_ns,
+        total_ns: LATE,
+        work_ns: Some(work_ns),
+        executed_ns: Some(work_ns),
+        ..Wakeup::default()
+    };
+    for number in (1..200).filter(|number| *number != 101) {
+        let waits = number == 100;
+        cycles.take(&wakeup(number * MS, if waits { WORK / 2 } else { WORK }), true);
+        if waits {
+            cycles.take(&wakeup(number * MS + 1_300_000, WORK / 2), false);
+        }
+    }
+    let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+    assert_eq!((count.held, count.overruns, count.certain), (0, 1, 0), "{count:?}");
+}
+
 #[test]
 fn where_nothing_shows_which_the_larger_number_counts() {
     let (catches_up, overruns) = play(Kind::CatchesUp, &DELAYS, false);

@@ -85,6 +85,12 @@ impl Usual {
         }
     }
 
+    /// Whether a cycle that executed this long, ns, is done: hardly any executes less.
+    pub(super) fn is_whole(&self, executed_ns: u64) -> bool {
+        let usual_ns = self.executed_ns / self.cycles.max(1);
+        self.cycles >= ENOUGH && executed_ns.saturating_mul(4) >= usual_ns.saturating_mul(3)
+    }
+
     /// How many usual cycles execute this long, to the nearest.
     pub(super) fn cycles_in(&self, executed_ns: u64) -> u64 {
         let usual_ns = (self.executed_ns / self.cycles.max(1)).max(1);

@@ -40,6 +40,9 @@ pub struct CycleCount {
     pub limited: u64,
     /// See `limited`; of several threads the largest.
     pub limit: u64,
+    /// Cycles that were due while their thread was held: something else than its timer had ended its sleep, and then it
+    /// was stopped, frozen or kept from every CPU.
+    pub held: u64,
 }
 
 /// What a loop does about the periods that begin during a long cycle.
@@ -95,6 +98,7 @@ impl CycleCount {
         self.partly = self.partly.saturating_add(other.partly);
         self.limited = self.limited.saturating_add(other.limited);
         self.limit = self.limit.max(other.limit);
+        self.held = self.held.saturating_add(other.held);
     }
 
     /// The least number of overruns that there can have been.

@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// more after the previous one began. Only the end shows which of these a thread is. If others wake it more than once a
 /// cycle, or about as often as its own timers, or if its timers are due on two grids, nothing can be said.
 ///
+/// If something else than a timer ends the sleep of a thread that has done its cycle, and it then does not run until the
+/// next is due, it was held: stopped, frozen or kept from every CPU. It then begins that next cycle, late.
+///
 /// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off it where the
 /// loop was kept from running before it slept. A loop that starts over after an overrun continues on another grid. If
 /// such timers come about once in a period, each of them begins a cycle.
@@ -61,12 +64,12 @@ impl Thread {
         }
         for (grid, series) in &mut self.grids {
             let begins = is_by_timer && grid.take(due_ns, self.timers, period_ns);
-            series.take(wakeup, begins, period_ns, room);
+            series.take(wakeup, is_by_timer, begins, period_ns, room);
         }
-        self.by_timer.take(wakeup, is_by_timer, period_ns, room);
+        self.by_timer.take(wakeup, is_by_timer, is_by_timer, period_ns, room);
         let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
         let begins = self.by_time.open.is_none_or(is_apart);
-        self.by_time.take(wakeup, begins, period_ns, room);
+        self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
     }
 
     /// How many periods there were from its first timer to its last.
@@ -93,9 +96,9 @@ impl Thread {
             let is_alone = next * 2 <= grid.points;
             if !is_once || (is_alone && grid.is_exact(timers)) {
                 let periods = grid.periods(period_ns);
-                let not_woken = periods.saturating_sub(grid.points);
                 return is_alone.then(|| {
                     let (count, joined) = counted(series);
+                    let not_woken = periods.saturating_sub(grid.points).saturating_sub(count.held);
                     (CycleCount { periods, not_woken, ..count }, joined)
                 });
             }
@@ -106,7 +109,7 @@ impl Thread {
         }
         if timers > others {
             let (count, joined) = counted(self.by_timer);
-            let not_woken = periods.saturating_sub(timers);
+            let not_woken = periods.saturating_sub(timers).saturating_sub(count.held);
             // Without a grid nothing tells which periods passed.
             return Some((if is_meant { CycleCount { periods, not_woken, ..count } } else { count }, joined));
         }

@@ -36,6 +36,8 @@ pub(super) struct Open {
     slept_ns: Option<u64>,
     /// Whether it ended then.
     ends: bool,
+    /// Whether a timer of the thread's own began it.
+    by_timer: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,17 +48,21 @@ struct Doubtful {
 }
 
 impl Series {
-    pub(super) fn take(&mut self, wakeup: &Wakeup, begins: bool, period_ns: u64, room: &mut usize) {
+    /// Takes the thread's next wakeup, which may begin a cycle.
+    pub(super) fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, begins: bool, period_ns: u64, room: &mut usize) {
         let began = wakeup.expected_ns.saturating_add(wakeup.total_ns);
         let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
-        if begins {
+        let held_until_due_ns = if is_by_timer || begins { None } else { self.due_while_held(wakeup, period_ns) };
+        self.count.held += u64::from(held_until_due_ns.is_some());
+        if let Some(due_ns) = begins.then_some(wakeup.expected_ns).or(held_until_due_ns) {
             let new = Open {
-                due_ns: wakeup.expected_ns,
-                total_ns: wakeup.total_ns,
+                due_ns,
+                total_ns: began.saturating_sub(due_ns),
                 executed_ns: wakeup.executed_ns,
                 first_slept_ns: slept_ns,
                 slept_ns,
                 ends: false,
+                by_timer: is_by_timer || held_until_due_ns.is_some(),
             };
             if let Some(open) = self.open.replace(new) {
                 self.close(open, open.slept_ns, Some((new.due_ns, room)), period_ns);
@@ -64,6 +70,17 @@ impl Series {
         } else if let Some(open) = &mut self.open {
             open.slept_ns = slept_ns;
         }
+    }
+
+    /// A signal ends a sleep, even one that stops the thread before it reaches its program; so does a group that is frozen.
+    /// If such a thread goes on when its timer has long been due, what it does then is the next cycle, and none of it is
+    /// work of the one before, which had executed as much as others do. Returned is when that next cycle was due, ns.
+    fn due_while_held(&self, wakeup: &Wakeup, period_ns: u64) -> Option<u64> {
+        let open = self.open.filter(|open| open.by_timer && open.first_slept_ns == open.slept_ns)?;
+        let periods = open.slept_ns?.saturating_sub(open.due_ns) / period_ns;
+        let due_ns = open.due_ns.saturating_add(periods.saturating_add(1).saturating_mul(period_ns));
+        let is_held = wakeup.expected_ns < due_ns && due_ns <= wakeup.expected_ns.saturating_add(wakeup.total_ns);
+        (is_held && self.usual.is_whole(open.executed_ns?)).then_some(due_ns)
     }
 
     /// Closes a cycle. `next` says when the next was due, ns, and how many more doubtful cycles may be kept.

@@ -105,10 +105,15 @@ impl LoopCycles {
                     agreeing(unseen, "was", "were")
                 ),
             };
-            return Some(format!("{none}; the longest took {}.{}", format_ns(longest), not_woken(&rows)));
+            return Some(format!(
+                "{none}; the longest took {}.{}{}",
+                format_ns(longest),
+                not_woken(&rows),
+                held(&rows)
+            ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
-        Some(format!("{} took longer than {period} {}{others}.{}", first.0, first.1, not_woken(&rows)))
+        Some(format!("{} took longer than {period} {}{others}.{}{}", first.0, first.1, not_woken(&rows), held(&rows)))
     }
 
     /// The sentence about the others; empty if there are none.
@@ -238,6 +243,18 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
 }
 
+/// The sentence about cycles that were due while their thread was held, with a space before; empty if there are none.
+fn held(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.held).sum::<u64>() {
+        0 => String::new(),
+        held => format!(
+            " {} {} due while the thread was stopped, frozen or kept from every CPU in its sleep.",
+            counted(held, "cycle"),
+            agreeing(held, "was", "were")
+        ),
+    }
+}
+
 /// What becomes of periods that begin within the previous cycle, if all loops do the same.
 fn what_becomes_of_them(after: Option<AfterOverrun>) -> String {
     match after {
@@ -286,6 +303,8 @@ pub(crate) struct CyclesRow<'a> {
     /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips`, `makes-up-for-some` or
     /// `unknown`.
     after_overrun: &'static str,
+    /// Cycles that were due while their thread, asleep until then, was stopped, frozen or kept from every CPU.
+    held: u64,
     /// Where it makes up for some: for at most how many in a row.
     makes_up_for: Option<u64>,
     /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
@@ -310,6 +329,7 @@ impl<'a> CyclesRow<'a> {
                 periods: count.periods,
                 not_woken: count.not_woken,
                 after_overrun: count.after_overrun().name(),
+                held: count.held,
                 makes_up_for: count.after_overrun().limit(),
                 own_overruns: count.own_overruns(),
             })
@@ -319,156 +339,4 @@ impl<'a> CyclesRow<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
-        let one = |(name, cycles, overruns, longest_ns): &(&str, u64, u64, u64)| {
-            let (cycles, overruns, longest_ns) = (*cycles, *overruns, *longest_ns);
-            (
-                (*name).to_owned(),
-                CycleCount { cycles, overruns, longest_ns, untold: u64::from(cycles == 0), ..CycleCount::default() },
-            )
-        };
-        LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect() }
-    }
-
-    #[test]
-    fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
-        let kept = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 60, 0, 500_000)]);
-        assert_eq!(kept.verdict(), "No cycle of 60,058 took longer than 1.00 ms; the longest took 500 us.");
-        let over = loops(&[("arm fifo:80", 59_998, 3, 2_310_000), ("log other", 1, 0, 500)]);
-        assert_eq!(over.verdict(), "arm fifo:80 took longer than 1.00 ms in 3 of 59,998 cycles, 2.31 ms at most.");
-        assert_eq!(loops(&[]).verdict(), "No cycle of 1.00 ms ended meanwhile.");
-        let mut doubtful = over.clone();
-        let arm = doubtful.by_name.get_mut("arm fifo:80").unwrap();
-        (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
-        assert_eq!(
-            doubtful.verdict(),
-            "arm fifo:80 took longer than 1.00 ms in 2 to 3 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
-             previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
-             overrun. If it catches up, each is an overrun."
-        );
-        let mut ended = over.clone();
-        ended.by_name.get_mut("arm fifo:80").unwrap().ending = 1;
-        assert!(
-            ended.verdict().contains("in 3 of 59,998 cycles (1 as its thread ended), 2.31 ms at most"),
-            "{}",
-            ended.verdict()
-        );
-        let lines = over.text();
-        assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");
-        assert!(!lines.contains("not told"), "{lines}");
-    }
-
-    #[test]
-    fn cycles_that_nobody_saw_are_no_cycles_that_were_kept() {
-        let mut kept = loops(&[("arm fifo:80", 6_985, 0, 994_000)]);
-        kept.by_name.get_mut("arm fifo:80").unwrap().unseen = 15;
-        assert_eq!(
-            kept.verdict(),
-            "No cycle that was seen took longer than 1.00 ms: 6,985 were, 15 were not; the longest took 994 us."
-        );
-    }
-
-    #[test]
-    fn a_row_of_cycles_is_not_called_one() {
-        let of = |made_up, skipped, limited| {
-            let count = CycleCount {
-                cycles: 6_991,
-                overruns: 1,
-                certain: 1,
-                longest_ns: 6_800_000,
-                longest_missed: 6,
-                periods: 7_000,
-                not_woken: 9,
-                unseen: 3,
-                made_up,
-                skipped,
-                limited,
-                limit: 3 * limited,
-                ..CycleCount::default()
-            };
-            LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into() }
-        };
-        let begin = "arm fifo:80 took longer than 1.00 ms in at least";
-        let missed = "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
-        for (loops, cycles, longest, meaning, over, head) in [
-            (
-                of(1, 0, 0),
-                "6 of 6,997",
-                "the longest stretch without waiting 6.80 ms, 7 cycles in a row",
-                "The loop catches up: each of these is an overrun.",
-                "7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
-                "longest without a wait us",
-            ),
-            (
-                of(0, 0, 0),
-                "1 of 6,991",
-                "the longest stretch without waiting 6.80 ms, up to 7 cycles in a row",
-                "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
-                "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
-                "longest without a wait us",
-            ),
-            (
-                of(0, 0, 1),
-                "1 of 6,991",
-                "the longest stretch without waiting 6.80 ms, up to 4 cycles in a row",
-                "The loop makes up for 3 periods in a row at most and drops the others: each run of them is at least one overrun.",
-                "up to 4 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
-                "longest without a wait us",
-            ),
-            (
-                of(0, 1, 0),
-                "1 of 6,991",
-                "the longest seen 6.80 ms",
-                "The loop skips these: each run of them is one overrun.",
-                "the longest cycle took 6.80 ms",
-                "longest us",
-            ),
-        ] {
-            assert_eq!(loops.verdict(), format!("{begin} {cycles} cycles, {longest}. {missed} {meaning}"));
-            let said = loops.over_limit(&loops.judge(1_000_000));
-            assert_eq!(said, format!(" Over the limit: {over}; 1.00 ms is allowed."));
-            assert!(loops.text().lines().next().is_some_and(|line| line.ends_with(head)), "{}", loops.text());
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_told_is_said_beside_what_can() {
-        let both = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 0, 0, 0)]);
-        assert_eq!(
-            both.verdict(),
-            "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log other cannot be counted: nothing says \
-             which wakeups begin one."
-        );
-        assert!(both.text().contains("not told"), "{}", both.text());
-        let none = loops(&[("a", 0, 0, 0), ("b", 0, 0, 0), ("c", 0, 0, 0), ("d", 0, 0, 0)]);
-        assert!(none.verdict().starts_with("The cycles of a, b, c and 1 other name cannot"), "{}", none.verdict());
-    }
-
-    #[test]
-    fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
-        let mut both = loops(&[("bash other", 32, 17, 14_100_000), ("python3 other", 0, 0, 0)]);
-        let unjudged = both.judge(20_000_000);
-        assert_eq!((unjudged.found_ns, unjudged.exceeded), (None, false));
-        assert_eq!(
-            both.over_limit(&unjudged),
-            " The limit on the cycles cannot be judged for python3 other; of those that were counted the longest took 14.1 ms."
-        );
-        let exceeded = both.judge(10_000_000);
-        assert_eq!((exceeded.found_ns, exceeded.exceeded), (Some(14_100_000), true));
-        assert!(both.over_limit(&exceeded).contains("Over the limit"), "{}", both.over_limit(&exceeded));
-        // Some threads of a name were counted, others were not.
-        both.by_name.get_mut("bash other").unwrap().untold = 2;
-        assert!(
-            both.verdict().contains("The cycles of 2 more threads of bash other, python3 other cannot be counted"),
-            "{}",
-            both.verdict()
-        );
-        let kept = loops(&[("arm fifo:80", 59_998, 0, 312_000)]);
-        assert_eq!(kept.judge(1_000_000).found_ns, Some(312_000));
-        let none = loops(&[("log other", 0, 0, 0)]);
-        assert_eq!(none.over_limit(&none.judge(1_000_000)), " No limit on the cycles can be judged: none was counted.");
-    }
-}
+mod tests;
