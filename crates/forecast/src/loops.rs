@@ -118,8 +118,8 @@ impl Loops {
             if count.overran_beyond_wakeups() {
                 let (least, shown) = (count.least_overruns(), count.certain);
                 return Err(Error::Recording(format!(
-                    "{} of {} took too long, of which single wakeups show {shown}: it sleeps within its cycles, which `punctual \
-                     report` counts and no forecast is made of",
+                    "{} of {} took too long, of which single wakeups show {shown}: it sleeps within its cycles, or was stopped in them, \
+                     which `punctual report` counts and no forecast is made of",
                     counted(least, "cycle"),
                     input.measure
                 )));
@@ -170,25 +170,29 @@ const MUCH_MORE: u64 = 2;
 /// made: each wakeup that nobody saw may have begun a cycle of its own, or may lie within one.
 fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) -> Option<String> {
     let longest_ns = input.stages.get(&Stage::Response).and_then(|work| work.distribution.max()).unwrap_or(0);
-    let beyond = |factor: u64| {
-        count.overruns > count.certain.saturating_mul(factor) || count.longest_ns > longest_ns.saturating_mul(factor)
-    };
+    // The same numbers as in the verdict.
+    let (shown, (_, most)) = (count.certain.max(count.own_overruns()), count.own_overruns_between());
+    let beyond =
+        |factor: u64| most > shown.saturating_mul(factor) || count.longest_ns > longest_ns.saturating_mul(factor);
     if count.unseen == 0 || !beyond(1) {
         return None;
     }
-    let (measure, overruns, certain) = (&input.measure, grouped(count.overruns), grouped(count.certain));
-    let (longest, shown, unseen) = (format_ns(count.longest_ns), format_ns(longest_ns), agreeing_count(count.unseen));
+    let (measure, overruns, counts) = (&input.measure, grouped(most), grouped(shown));
+    let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(longest_ns), agreeing_count(count.unseen));
     Some(match beyond(MUCH_MORE) {
         true => format!(
             "This may be far too optimistic for {measure}: up to {overruns} of {} took too long, one every {}, the longest {longest}, \
-             where single wakeups, of which forecasts are made, show {certain} and {shown} ({unseen} not seen). ",
-            counted(count.cycles, "cycle"),
-            format_ns(watched_ns / count.overruns.max(1)),
+             where the wakeups that forecasts are made of show {counts} and {seen} ({unseen} not seen). ",
+            counted(count.own_cycles(), "cycle"),
+            format_ns(watched_ns / most.max(1)),
+        ),
+        false if most == shown => format!(
+            "The longest that this counts of {measure} is {seen}: {unseen} not seen, and one may have taken {longest}. "
         ),
         false => format!(
-            "Of {measure} this counts the {} certain, the longest of {shown}: {unseen} not seen, and there may have been up to {overruns}, \
+            "Of {measure} this counts the {} certain, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, \
              the longest of {longest}. ",
-            certain_overruns(count.certain),
+            certain_overruns(shown),
         ),
     })
 }

@@ -416,3 +416,25 @@ fn what_a_few_wakeups_that_nobody_saw_may_hide_is_said() {
     assert!(said.ends_with(": 2 wakeups were not seen, and there may have been up to 62, the longest of 3.00 ms. "));
     assert!(counted(60, 0).is_empty());
 }
+
+/// The sentence before the verdict counts as the verdict does: where a loop catches up, the periods that it missed.
+#[test]
+fn what_unseen_wakeups_may_hide_is_counted_as_the_verdict_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_loop(&path, Some(MS));
+    let counted = |count: CycleCount| {
+        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
+        let recording = Recording::open(&path).unwrap();
+        loops(&path, None).unwrap().unwrap().held_against(recording.document(), &cycles).unwrap().counted
+    };
+    // One more long cycle may hide behind a wakeup that nobody saw; the periods that were missed are more than both.
+    let count = CycleCount { overruns: 61, ..passed(60, 0) };
+    assert_eq!(counted(count), Vec::<String>::new());
+    let [said] = &counted(CycleCount { longest_ns: 3 * MS, ..count })[..] else { panic!("one sentence") };
+    assert!(said.starts_with("The longest that this counts of loop fifo:80 is "), "{said}");
+    assert!(said.ends_with(": 3 wakeups were not seen, and one may have taken 3.00 ms. "), "{said}");
+    // A loop that skips periods overran once for each run of them.
+    let [said] = &counted(CycleCount { overruns: 61, ..passed(0, 60) })[..] else { panic!("one sentence") };
+    assert!(said.contains("this counts the 60 overruns that are certain") && said.contains("up to 61"), "{said}");
+}
