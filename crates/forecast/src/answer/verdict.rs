@@ -131,6 +131,9 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
     let missed = counted(cycles.began_within(), "period");
     let runs = counted(cycles.certain, "overrun");
     Some(match cycles.after_overrun() {
+        AfterOverrun::CatchesUp if cycles.not_made_up > 0 => format!(
+            "{name} catches up: {missed} began before the previous cycle had ended, and those that it made up for are overruns."
+        ),
         AfterOverrun::CatchesUp => {
             format!("{name} catches up: {missed} began before the previous cycle had ended, and each is an overrun.")
         }
@@ -140,10 +143,10 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
             )
         }
         AfterOverrun::MakesUpFor(limit) => format!(
-            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {} \
-             without waiting; each counts as {} at most.",
+            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {}; each \
+             counts as {} at most.",
             counted(limit, "period"),
-            counted(cycles.certain, "stretch"),
+            counted(cycles.certain, "long cycle"),
             counted(limit.saturating_add(1), "overrun")
         ),
         AfterOverrun::Unknown if cycles.certain > 0 => format!(

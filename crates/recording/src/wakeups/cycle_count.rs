@@ -40,6 +40,8 @@ pub struct CycleCount {
     pub limited: u64,
     /// See `limited`; of several threads the largest.
     pub limit: u64,
+    /// Periods that began within overruns of these kinds, `skipped` and `partly`, and that no cycle there can be of.
+    pub not_made_up: u64,
     /// Cycles that were due while their thread was held: something else than its timer had ended its sleep, and then it
     /// was stopped, frozen or kept from every CPU.
     pub held: u64,
@@ -98,6 +100,7 @@ impl CycleCount {
         self.partly = self.partly.saturating_add(other.partly);
         self.limited = self.limited.saturating_add(other.limited);
         self.limit = self.limit.max(other.limit);
+        self.not_made_up = self.not_made_up.saturating_add(other.not_made_up);
         self.held = self.held.saturating_add(other.held);
     }
 
@@ -139,12 +142,17 @@ impl CycleCount {
     /// where it catches up, or may, the periods that began during them, which are more; where it makes up for some of
     /// them, as many as there can have been.
     pub fn own_overruns(&self) -> u64 {
-        let each_period = self.certain.max(self.began_within().saturating_add(self.past_next));
+        let each_period = self.if_each_period_overran();
         match self.after_overrun() {
             AfterOverrun::Skips => self.certain,
-            AfterOverrun::CatchesUp | AfterOverrun::Unknown => each_period,
+            AfterOverrun::CatchesUp => self.certain.max(each_period.saturating_sub(self.not_made_up)),
+            AfterOverrun::Unknown => each_period,
             AfterOverrun::MakesUpFor(limit) => each_period.min(self.certain.saturating_mul(limit.saturating_add(1))),
         }
+    }
+
+    fn if_each_period_overran(&self) -> u64 {
+        self.certain.max(self.began_within().saturating_add(self.past_next))
     }
 
     /// The fewest and the most overruns that there can have been, as the loop itself would count them. They differ where
@@ -154,7 +162,11 @@ impl CycleCount {
             AfterOverrun::CatchesUp => self.least_overruns().max(self.own_overruns()),
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.least_overruns(),
         };
-        (least, self.overruns.max(self.own_overruns()))
+        let most = match self.after_overrun() {
+            AfterOverrun::CatchesUp => self.if_each_period_overran(),
+            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.own_overruns(),
+        };
+        (least, self.overruns.max(most))
     }
 
     /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in
@@ -237,6 +249,25 @@ mod tests {
             let cycles = if after == AfterOverrun::CatchesUp { 95 } else { 80 };
             assert_eq!(count.own_cycles(), cycles, "{made_up} {skipped}");
         }
+    }
+
+    #[test]
+    fn periods_that_no_cycle_can_be_of_are_no_certain_overruns() {
+        let count = CycleCount {
+            cycles: 80,
+            overruns: 3,
+            certain: 3,
+            periods: 100,
+            not_woken: 20,
+            made_up: 8,
+            skipped: 2,
+            not_made_up: 6,
+            ..CycleCount::default()
+        };
+        assert_eq!((count.own_overruns(), count.own_overruns_between()), (14, (14, 20)));
+        // Each long cycle is one.
+        let count = CycleCount { not_made_up: 19, ..count };
+        assert_eq!((count.own_overruns(), count.own_overruns_between()), (3, (3, 20)));
     }
 
     #[test]

@@ -97,9 +97,14 @@ impl Series {
             match self.usual.judge(&stretch, period_ns) {
                 Judgement::Usual => self.usual.take(executed_ns, length_ns),
                 Judgement::MadeUp => self.evidence().take_whole(missed),
-                Judgement::Skipped => self.evidence().take_skipped(missed),
+                Judgement::Skipped => {
+                    // The long cycle is an overrun itself.
+                    self.not_made_up(missed.saturating_sub(1));
+                    self.evidence().take_skipped(missed);
+                }
                 Judgement::Partly => {
                     let cycles = self.usual.cycles_in(executed_ns);
+                    self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
                     self.evidence().take_partly(missed, cycles);
                 }
                 Judgement::OwnWork => self.evidence().take_own_work(),
@@ -125,6 +130,10 @@ impl Series {
         if let Some(open) = &mut self.open {
             open.ends = open.first_slept_ns.is_some_and(|slept| slept.abs_diff(ended_ns) <= ENDS_NS);
         }
+    }
+
+    fn not_made_up(&mut self, periods: u64) {
+        self.count.not_made_up = self.count.not_made_up.saturating_add(periods);
     }
 
     fn evidence(&mut self) -> &mut Evidence {

@@ -194,7 +194,7 @@ fn how_often(count: &CycleCount) -> String {
     let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
     let after = count.after_overrun();
     if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
-        let least = if count.unseen > 0 { "at least " } else { "" };
+        let least = if count.unseen > 0 || count.not_made_up > 0 { "at least " } else { "" };
         return format!("{least}{}", grouped(count.own_overruns()));
     }
     match (least < count.overruns, count.not_woken > 0 && (after != AfterOverrun::Skips || count.unseen > 0)) {
@@ -216,7 +216,9 @@ fn overruns(count: &CycleCount) -> u64 {
 fn longest_in_words(count: &CycleCount) -> String {
     let longest = format_ns(count.longest_ns);
     match (count.longest_row_in_words(), count.unseen) {
-        (Some(row), _) => format!("the longest stretch without waiting {longest}, {row}"),
+        (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
+        // It may have begun with a wakeup that nobody saw.
+        (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),
         (None, 0) => format!("{longest} at most"),
         (None, _) => format!("the longest seen {longest}"),
     }
@@ -239,7 +241,13 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     };
     let mut shown = rows.iter().filter(|(_, count)| count.began_within() > 0).map(|(_, count)| count.after_overrun());
     let first = shown.next();
-    let meaning = what_becomes_of_them(first.filter(|first| shown.all(|other| other == *first)));
+    let common = first.filter(|first| shown.all(|other| other == *first));
+    let meaning = match sum(&|count| count.not_made_up) {
+        1.. if common == Some(AfterOverrun::CatchesUp) => {
+            "The loop catches up: those of these that it made up for are overruns.".to_owned()
+        }
+        _ => what_becomes_of_them(common),
+    };
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
 }
 

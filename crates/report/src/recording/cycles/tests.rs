@@ -87,7 +87,7 @@ fn a_row_of_cycles_is_not_called_one() {
         (
             of(1, 0, 0),
             "6 of 6,997",
-            "the longest stretch without waiting 6.80 ms, 7 cycles in a row",
+            "the longest stretch without waiting at least 6.80 ms, 7 cycles in a row",
             "The loop catches up: each of these is an overrun.",
             "7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
@@ -95,7 +95,7 @@ fn a_row_of_cycles_is_not_called_one() {
         (
             of(0, 0, 0),
             "1 of 6,991",
-            "the longest stretch without waiting 6.80 ms, up to 7 cycles in a row",
+            "the longest stretch without waiting at least 6.80 ms, up to 7 cycles in a row",
             "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
             "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
@@ -103,7 +103,7 @@ fn a_row_of_cycles_is_not_called_one() {
         (
             of(0, 0, 1),
             "1 of 6,991",
-            "the longest stretch without waiting 6.80 ms, up to 4 cycles in a row",
+            "the longest stretch without waiting at least 6.80 ms, up to 4 cycles in a row",
             "The loop makes up for 3 periods in a row at most and drops the others: each run of them is at least one overrun.",
             "up to 4 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
@@ -122,6 +122,19 @@ fn a_row_of_cycles_is_not_called_one() {
         assert_eq!(said, format!(" Over the limit: {over}; 1.00 ms is allowed."));
         assert!(loops.text().lines().next().is_some_and(|line| line.ends_with(head)), "{}", loops.text());
     }
+}
+
+#[test]
+fn a_loop_that_did_not_always_catch_up_overran_at_least_so_often() {
+    let mut over = loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
+    let arm = over.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.certain, arm.made_up, arm.skipped, arm.not_made_up) = (10, 9, 1, 4);
+    (arm.periods, arm.not_woken, arm.longest_missed) = (7_021, 30, 6);
+    assert_eq!(
+        over.verdict(),
+        "arm fifo:80 took longer than 1.00 ms in at least 26 of 7,021 cycles, the longest stretch without waiting 6.80 ms, 7 cycles in a row. \
+         Of 7,021 periods 30 began before the previous cycle had ended. The loop catches up: those of these that it made up for are overruns."
+    );
 }
 
 #[test]
