@@ -1,11 +1,11 @@
-//! Threads of one name are told apart where one of them waits for another.
+//! Threads of one name are told apart where one of them waits for another, or is the culprit.
 
 mod support;
 
 use punctual_blame::{Kind, split};
 use punctual_recording::Stage;
-use punctual_recording::episode::{Call, EventKind, WaitEnd};
-use support::{NOTHING_TOLD, Story, VICTIM, VICTIM_RUNS};
+use punctual_recording::episode::{Call, EventKind, LEFT_FOR_LOCK, WaitEnd};
+use support::{NOTHING_TOLD, OTHER, Story, VICTIM, VICTIM_RUNS, lets_go, response};
 
 const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), ..NOTHING_TOLD };
 
@@ -36,4 +36,22 @@ fn whoever_is_waited_for_by_one_of_its_name_has_its_number() {
     assert_eq!((kept.who.shared_name(), next.who.shared_name()), ("another other", "other (thread 8)"));
     let own: Vec<_> = wait.inside.iter().filter(|inside| inside.kind == Kind::Own).map(|own| own.who.name()).collect();
     assert_eq!(own, ["other (thread 7)"]);
+}
+
+#[test]
+fn the_holder_of_a_lock_has_a_number_where_another_thread_has_its_name() {
+    // The thread that has the holder's CPU for a while: of another name, and of the same.
+    for (name, number) in [(3, None), (2, Some(OTHER.0))] {
+        let episode = response(|story| {
+            story.switch(1_500, OTHER, LEFT_FOR_LOCK | 1, 2);
+            story.switch(1_800, (8, 110), 0, name).switch(3_300, OTHER, 1, 2);
+            story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(1).bits() | 19, 2);
+            story.switch(3_505, VICTIM_RUNS, 0, 1);
+        });
+        let split = split(&episode);
+        let lock = split.parts.iter().find(|part| part.kind == Kind::Lock).unwrap();
+        assert_eq!((lock.who.name(), lock.number()), ("other", number), "{:?}", split.parts);
+        let own = split.parts.iter().find(|part| part.kind == Kind::Own).unwrap();
+        assert_eq!(own.number(), None, "the late thread is no culprit: {own:?}");
+    }
 }

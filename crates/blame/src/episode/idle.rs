@@ -25,6 +25,7 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
         let Some(whose) = longest.map(sleeper).filter(|_| asleep_ns > in_all_ns / 2).cloned() else { continue };
         for piece in wait {
             piece.who = NO_REQUEST.into();
+            piece.thread = None;
             piece.kind = Kind::Idle;
             piece.detail = Some(Detail::Slept(whose.clone()));
             (piece.inside, piece.path, piece.call, piece.cgroup) = (None, Vec::new(), None, None);

@@ -20,6 +20,8 @@ pub struct Piece {
     pub kind: Kind,
     /// Who had it.
     pub who: Who,
+    /// The number of the thread that had it, if it was one.
+    pub thread: Option<u32>,
     /// What more is known of it.
     pub detail: Option<Detail>,
     /// For a wait for a lock or for another thread: what whoever held it or ended it was doing meanwhile;

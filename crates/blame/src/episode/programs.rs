@@ -47,6 +47,7 @@ pub(super) fn name_by_programs(episode: &Episode, timelines: &BTreeMap<u32, CpuT
         if let Some(program) = candidates.first() {
             piece.detail = Some(Detail::Seen(format!("BPF program at {}, in {}", program.hook, piece.who)));
             piece.who = program.name.as_str().into();
+            piece.thread = None;
             if piece.kind == Kind::KernelWake {
                 piece.kind = if slice.interrupt().is_some() { Kind::Irq } else { Kind::Softirq };
             }

@@ -19,7 +19,7 @@ use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, Group};
 use punctual_recording::{Episode, Stage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an owner had of the lateness in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub struct Part {
     pub kind: Kind,
     /// Who had it.
     pub who: Who,
+    /// The number of the thread that had it, if that was a single one.
+    pub thread: Option<u32>,
+    /// Whether it was another thread than the late one, and more of this episode have its name.
+    pub has_namesakes: bool,
     /// How much, ns.
     pub ns: u64,
     /// The code that was seen most, if samples saw any; for a wait, what mostly happened to whoever was waited for.
@@ -48,6 +52,13 @@ pub struct Part {
     pub turn: Option<Turn>,
     /// See [`Piece::priorities`].
     pub priorities: Option<Priorities>,
+}
+
+impl Part {
+    /// The number of the thread that had it, where its name does not say which of several it was.
+    pub fn number(&self) -> Option<u32> {
+        self.thread.filter(|_| self.has_namesakes)
+    }
 }
 
 /// A part within a part.
@@ -101,7 +112,26 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     name_by_programs(episode, timelines, &mut pieces);
     idle::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
-    Split { parts: parts(&pieces), pieces }
+    let mut parts = parts(&pieces);
+    for part in parts.iter_mut().filter(|part| part.thread.is_some() && is_of_another_thread(part.kind)) {
+        let is_namesake = |(other, name): (&u32, &&str)| part.thread != Some(*other) && *name == part.who.name();
+        part.has_namesakes = shared.threads.iter().any(is_namesake);
+    }
+    Split { parts, pieces }
+}
+
+/// Whether it is another thread that had it.
+fn is_of_another_thread(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::HigherPriority
+            | Kind::SamePriority
+            | Kind::LowerPriority
+            | Kind::FairServer
+            | Kind::IrqOff
+            | Kind::Lock
+            | Kind::Wait
+    )
 }
 
 /// A piece and, if it is a wait for a lock of a program, where that lock is, see [`Holder::place`].
@@ -179,8 +209,17 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
     if let Some((group, disk)) = limit.clone().filter(|_| holder.subject.name.starts_with(JOURNAL)) {
         let detail = Some(Detail::HeldBack(disk, HeldBack::Journal(holder.subject.name.to_owned())));
         let (call, path) = (None, Vec::new());
-        let piece =
-            Piece { kind: Kind::Throttled, who: group, detail, inside: None, path, call, cgroup: None, ..piece };
+        let piece = Piece {
+            kind: Kind::Throttled,
+            who: group,
+            thread: None,
+            detail,
+            inside: None,
+            path,
+            call,
+            cgroup: None,
+            ..piece
+        };
         return Judged { piece, place: None, limit };
     }
     let who = who.clone();
@@ -205,8 +244,8 @@ fn held(judged: Judged, holder: &Holder<'_>, who: &Who, cgroup: Option<&String>)
     };
     let (detail, inside, cgroup) = (Some(detail), Some(inside), cgroup.cloned());
     let (kind, call, has_ended) = (holder.kind, holder.call, holder.has_ended);
-    let (turn, priorities) = (None, None);
-    let piece = Piece { kind, who, detail, inside, path, call, has_ended, cgroup, turn, priorities, ..piece };
+    let (turn, priorities, thread) = (None, None, Some(holder.subject.tid));
+    let piece = Piece { kind, who, thread, detail, inside, path, call, has_ended, cgroup, turn, priorities, ..piece };
     Judged { piece, place: holder.place, limit }
 }
 
@@ -244,6 +283,7 @@ fn piece(
         cpu,
         kind: blamed.kind,
         who,
+        thread: blamed.tid,
         detail: blamed.detail,
         path: blamed.inside.iter().filter(|_| classifier.is_of_a_request()).cloned().collect(),
         inside: blamed.inside,
@@ -327,6 +367,7 @@ fn join(pieces: Vec<Piece>) -> Vec<Piece> {
                     && last.start_ns + last.ns == piece.start_ns =>
             {
                 last.ns += piece.ns;
+                last.thread = last.thread.filter(|tid| piece.thread == Some(*tid));
             }
             _ => joined.push(piece),
         }
@@ -368,6 +409,8 @@ impl<'a> Tree<'a> {
 #[derive(Default)]
 struct Sum<'a> {
     ns: u64,
+    /// The threads of the pieces; `None` for one that is none, or several.
+    threads: BTreeSet<Option<u32>>,
     unknown_ns: u64,
     /// By their words.
     details: BTreeMap<String, (&'a Detail, u64)>,
@@ -388,6 +431,7 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
     for piece in pieces {
         let sum = sums.entry((piece.kind, &piece.who, piece.cgroup.as_deref())).or_default();
         sum.ns += piece.ns;
+        sum.threads.insert(piece.thread);
         sum.turn = sum.turn.or(piece.turn);
         sum.priorities = sum.priorities.or(piece.priorities);
         if let Some(detail) = &piece.detail {
@@ -413,9 +457,12 @@ fn parts(pieces: &[Piece]) -> Vec<Part> {
             let detail = sum.details.into_values().max_by_key(|(_, ns)| *ns).map(|(detail, _)| detail.clone());
             let inside = if sum.is_held { sum.inside.sorted() } else { Vec::new() };
             let call = sum.calls.into_iter().max_by_key(|(_, ns)| *ns).map(|(call, _)| call);
+            let thread = sum.threads.first().copied().flatten().filter(|_| sum.threads.len() == 1);
             Part {
                 kind,
                 who: who.clone(),
+                thread,
+                has_namesakes: false,
                 ns: sum.ns,
                 detail,
                 unknown_ns: sum.unknown_ns,

@@ -15,6 +15,8 @@ pub struct Cause {
     pub kind: Kind,
     /// Who.
     pub who: Who,
+    /// The number of the thread that it was in all episodes, where other threads of one of them have the same name.
+    pub thread: Option<u32>,
     /// See [`Part::detail`](crate::Part::detail); that of most of it.
     pub detail: Option<Detail>,
     /// For how much of a wait its detail says what held up whoever was waited for, ns; `None` if the detail says
@@ -141,6 +143,8 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
         .map(|((kind, who, cgroup), mut shares)| {
             let turn = shares.iter().find_map(|(part, _)| part.turn);
             shares.sort_by_key(|&(part, episode)| (part.ns, episode));
+            let numbers = || shares.iter().map(|(part, _)| part.thread);
+            let thread = numbers().next().flatten().filter(|tid| numbers().all(|other| other == Some(*tid)));
             let (max_ns, example) = shares.last().map_or((0, 0), |&(part, episode)| (part.ns, episode));
             let (detail, detail_ns) = match most_inside(&shares) {
                 Some((detail, ns)) => (Some(detail), Some(ns)),
@@ -149,6 +153,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
             Cause {
                 kind,
                 who: who.clone(),
+                thread: thread.filter(|_| shares.iter().any(|(part, _)| part.has_namesakes)),
                 cgroup: cgroup.map(str::to_owned),
                 turn,
                 priorities: shares.iter().find_map(|(part, _)| part.priorities),
@@ -253,6 +258,8 @@ mod tests {
         Part {
             kind: Kind::Wait,
             who: "kid".into(),
+            thread: None,
+            has_namesakes: false,
             ns: insides.iter().map(|(.., ns)| ns).sum(),
             detail: Some(detail),
             unknown_ns: 0,
@@ -263,6 +270,24 @@ mod tests {
             turn: None,
             priorities: None,
         }
+    }
+
+    #[test]
+    fn a_thread_is_numbered_where_it_is_the_same_of_several_in_all_episodes() {
+        let split = |thread, has_namesakes| Split {
+            pieces: Vec::new(),
+            parts: vec![Part { thread, has_namesakes, ..wait(&[(Kind::Own, "kid", 10)]) }],
+        };
+        let numbered = |splits: &[Split]| {
+            let summary = summarize(splits.iter().map(|split| (1, split)));
+            assert_eq!(summary.causes.len(), 1, "{summary:?}");
+            summary.causes[0].thread
+        };
+        // In one of the episodes the others were not seen.
+        assert_eq!(numbered(&[split(Some(7), true), split(Some(7), false)]), Some(7));
+        assert_eq!(numbered(&[split(Some(7), true), split(Some(8), true)]), None);
+        assert_eq!(numbered(&[split(Some(7), true), split(None, false)]), None);
+        assert_eq!(numbered(&[split(Some(7), false)]), None);
     }
 
     #[test]

@@ -250,6 +250,7 @@ mod tests {
         Cause {
             kind,
             who,
+            thread: None,
             detail,
             detail_ns: None,
             cgroup: None,

@@ -163,6 +163,9 @@ impl KindRow {
 struct CauseRow<'a> {
     kind: &'static str,
     name: &'a str,
+    /// The number of the thread that it was in all episodes, where others have the same name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<u32>,
     /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
@@ -210,6 +213,7 @@ impl<'a> CauseRow<'a> {
             page: cause.kind.page(),
             kind: cause.kind.name(),
             name: cause.who.name(),
+            thread: cause.thread,
             not_seen: not_seen(&cause.who),
             detail: cause.detail.as_ref().map(ToString::to_string),
             detail_ns: cause.detail_ns,

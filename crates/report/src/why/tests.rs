@@ -20,6 +20,8 @@ pub(super) fn part(kind: Kind, who: Who, ns: u64) -> Part {
     Part {
         kind,
         who,
+        thread: None,
+        has_namesakes: false,
         ns,
         detail: None,
         unknown_ns: 0,

@@ -3,7 +3,7 @@
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
 use super::model::{EpisodeView, OnlyThread, WhyReport};
-use super::words::{beside, percent};
+use super::words::{beside, numbered, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -167,9 +167,9 @@ impl WhyReport<'_> {
             format_ns(self.late_ns()),
             if self.of_responses() { "" } else { " of lateness" },
             if is_whole {
-                kind.cause(&self.who(&first.who, first.cgroup.as_deref(), first.turn))
+                kind.cause(&self.who(&numbered(&first.who, first.thread), first.cgroup.as_deref(), first.turn))
             } else {
-                format!("{}: most {}", kind.plural(), first.who)
+                format!("{}: most {}", kind.plural(), numbered(&first.who, first.thread))
             },
         );
         verdict.push_str(&beside(first));

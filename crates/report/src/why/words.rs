@@ -20,6 +20,14 @@ pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is
     }
 }
 
+/// The name, with the number of its thread where several have the name.
+pub(super) fn numbered(who: &Who, thread: Option<u32>) -> Who {
+    match (who, thread) {
+        (Who::Seen(name), Some(tid)) => Who::Seen(format!("{name} (thread {tid})")),
+        (who, _) => who.clone(),
+    }
+}
+
 /// A weight; with the reason, if it means that the thread runs only when nobody else wants the CPU.
 fn weighs(weight: u64) -> String {
     if weight == IDLE_WEIGHT { format!("{weight} (idle)") } else { weight.to_string() }
