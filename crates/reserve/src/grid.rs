@@ -12,7 +12,7 @@ const MAX_PERIOD_NS: u64 = 4_000_000_000;
 /// The most budgets that are tried for a period.
 const BUDGETS: u32 = 20;
 /// The largest share, thousandths: the kernel admits 950 of a CPU.
-const MAX_SHARE_THOUSANDTHS: u64 = 900;
+pub const MAX_SHARE_THOUSANDTHS: u64 = 900;
 
 /// For each period, in an order drawn from the seed, the budgets that may be enough: from 0.8 of what the job usually takes, below
 /// which no reservation can be enough for long, to twice its [`Job::work_ns`], each about a twentieth above the previous one.

@@ -38,7 +38,7 @@ mod trial;
 
 pub use attempt::{Attempt, SLACK_NS};
 pub use counts::{AttemptCounts, Jobs};
-pub use grid::{MIN_PERIOD_NS, grid, with_margin};
+pub use grid::{MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, grid, with_margin};
 pub use job::{Activation, NotPeriodic, PeriodicJob, Work, periodic};
 pub use predict::{Job, by_rule, by_supply};
 pub use reservation::Reservation;

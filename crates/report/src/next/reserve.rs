@@ -6,7 +6,7 @@ use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
 use punctual_recording::printable;
-use punctual_reserve::{Reservation, Setting};
+use punctual_reserve::Reservation;
 use std::path::Path;
 
 /// The question of a study of a reservation.
@@ -67,7 +67,9 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         .filter_map(|row| row.reservation.map(|reservation| format!("{}+{}", row.spec, context(reservation))))
         .collect();
     let mut steps = Vec::new();
-    if !reserved.is_empty() {
+    // One that had late jobs among the others would have them again.
+    let has_failed = report.rows.iter().any(|row| row.reservation.is_some() && row.with.0.failures() > 0);
+    if !reserved.is_empty() && !has_failed {
         let mix = format!("sudo punctual device mix {}{beside}", shell_word(&reserved.join(",")));
         steps.push(NextStep::new("runs them with their reservations", mix));
     }
@@ -103,7 +105,10 @@ pub fn after_reserve_phases(
     if report.end != ReserveEnd::Finished {
         return vec![NextStep::new("takes less time", again(words, SHORTER))];
     }
+    // With what had late jobs when it was measured again the device would have them again.
+    let has_failed = report.proof.as_ref().is_some_and(|proof| proof.with.failures() > 0);
     let found: Option<Vec<Reservation>> = report.rows.iter().map(|row| row.reservation).collect();
+    let found = found.filter(|_| !has_failed);
     let written = every_value(words, "--phases").join(",");
     let mut steps = Vec::new();
     if let Some((found, first)) = found.and_then(|found| found.first().copied().map(|first| (found, first))) {
@@ -146,7 +151,8 @@ fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Re
     }
 }
 
-/// Nothing was sufficient: a priority that was, who delays the thread, and the best reservation that was tried.
+/// Nothing was sufficient: a priority that was, who delays the thread, and what has not been tried. What was tried and was not
+/// sufficient is no step.
 fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
     let mut steps = Vec::new();
     if let Some(priority) = report.sufficient_priority() {
@@ -163,13 +169,8 @@ fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextS
         steps.push(NextStep::new("uses the priority that was sufficient in its attempts", command));
     }
     steps.push(delayed(report, asked));
-    if let (ReserveSubject::Command(words), Some(best)) = (&asked.subject, report.best())
-        && let Setting::Reserved(tried) = best.setting
-    {
-        steps.push(NextStep::new(
-            "runs the command with the best reservation that was tried",
-            held(report, asked, words, tried),
-        ));
+    if report.has_untried() {
+        steps.push(NextStep::new("tries every period and budget of the grid", again(asked.words, &[("--full", "")])));
     }
     steps
 }

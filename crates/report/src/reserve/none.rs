@@ -1,10 +1,11 @@
 //! If no reservation was sufficient: which came nearest, and why it was not.
 
 use super::counts::{failed_jobs, late_jobs};
-use super::model::ReserveReport;
+use super::model::{ReserveEnd, ReserveReport};
 use super::words::{in_words, setting_in_words};
+use crate::layout::thousandths;
 use punctual_recording::{counted, format_ns};
-use punctual_reserve::{Class, MIN_PERIOD_NS, Setting, Trial};
+use punctual_reserve::{Class, MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, Setting, Trial};
 use std::cmp::Ordering;
 
 impl ReserveReport<'_> {
@@ -50,6 +51,40 @@ impl ReserveReport<'_> {
             counted(best.attempts, "attempt"),
             self.why_none()
         )
+    }
+
+    /// Whether a reservation of the grid that was not tried might still be sufficient.
+    pub(crate) fn has_untried(&self) -> bool {
+        let can_be = self.measured.work.max_ns <= self.job.deadline_ns;
+        can_be && !self.needs_none() && self.refused.is_none() && self.best().is_some() && self.tried() < self.grid
+    }
+
+    /// What else might help where no reservation was sufficient, as a sentence; `None` where one was, or nothing is known.
+    pub(super) fn could_help(&self) -> Option<String> {
+        let is_none = self.end == ReserveEnd::Finished && self.recommended.is_none() && self.refused.is_none();
+        if !is_none || self.needs_none() {
+            return None;
+        }
+        self.best()?;
+        let less = if self.load.is_empty() { String::new() } else { format!(" than {}", self.load) };
+        let shares = self.trials.iter().filter_map(|trial| match trial.setting {
+            Setting::Reserved(reservation) => Some(reservation.share_thousandths()),
+            _ => None,
+        });
+        let larger = match shares.max() {
+            Some(largest) if largest < MAX_SHARE_THOUSANDTHS => {
+                format!(" a share of a CPU above {} %,", thousandths(largest * 100))
+            }
+            _ => String::new(),
+        };
+        Some(format!(
+            "Not tried, and might help: less load beside it{less},{larger} less work in a job, or a longer period or deadline."
+        ))
+    }
+
+    /// Whether no job was late as the thread was.
+    fn needs_none(&self) -> bool {
+        self.trials.iter().any(|trial| trial.setting == Setting::AsItWas && trial.class() == Class::Sufficient)
     }
 
     /// What is known about why none was.

@@ -260,6 +260,7 @@ impl Answer for PhasesAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::after_reserve_phases;
     use crate::encode::plain_page::tests::assert_well_formed;
     use punctual_reserve::{AttemptCounts, Jobs};
 
@@ -320,6 +321,13 @@ mod tests {
         );
         assert!(report(rows(), Some(3)).verdict().starts_with("Nothing was proven for the phases of `v90`"));
         assert!(report(rows(), None).verdict().starts_with("Found for the phases of `v90`, but not proven"));
+        let steps = |late| {
+            let words = ["punctual", "reserve", "v90", "--phases", "18@7200Hz:2s,90@7200Hz:9s"].map(str::to_owned);
+            let steps = after_reserve_phases(&report(rows(), late), "v90", &[], &words).into_iter();
+            steps.map(|step| step.purpose).collect::<Vec<String>>()
+        };
+        assert_eq!(steps(Some(0)), ["runs the device with them"]);
+        assert!(steps(Some(3)).len() == 1 && steps(Some(3))[0].starts_with("tries each setting more often"));
         let none = report(vec![row(18, 2_500_000, None)], None);
         assert!(!none.is_found() && none.verdict().contains("with 18 samples every 2.50 ms"), "{}", none.verdict());
         let cut = PhasesReport { of: 3, end: ReserveEnd::Interrupted, ..report(rows(), None) };

@@ -329,6 +329,14 @@ mod tests {
                 "sudo punctual record -D 60s --why 10ms --why-stage response --follow --period 10ms --load mixed -- ./loop 10"
             ]
         );
+        // What was tried and was not sufficient is never a step.
+        let late = [trial(Setting::Priority(50), 3), trial(reserved(2_090_000), 3)];
+        let nothing = || ReserveReport { recommended: None, found: None, ..report(&late) };
+        let after_nothing = steps(&nothing(), command());
+        let full = "sudo punctual reserve --load mixed --full -- ./loop 10";
+        assert!(after_nothing.len() == 2 && after_nothing[1] == full, "{after_nothing:?}");
+        let whole = ReserveReport { grid: 1, ..nothing() };
+        assert_eq!(steps(&whole, command()).len(), 1, "all of the grid was tried");
         let kept = ReserveReport { stays: true, ..study() };
         assert_eq!(steps(&kept, ReserveSubject::Process(7)), ["sudo punctual reserve undo"]);
         let device = || ReserveSubject::Device("v90 x3", vec!["spin:normal".to_owned()]);
@@ -363,6 +371,11 @@ mod tests {
              10.0 ms): nothing was left changed. The best was 2.20 ms of every 10.0 ms: 2 of 3 attempts succeeded, with 1 of 600 jobs late. With \
              fifo:50, 4 of 200 jobs were late, too: other programs' threads are not all that delays it."
         );
+        let help = "Not tried, and might help: less load beside it than mixed, a share of a CPU above 22 %, less work in a job, \
+                    or a longer period or deadline.";
+        let notes = |report: &ReserveReport<'_>| report.all_notes();
+        assert_eq!(notes(&ReserveReport { load: "mixed", ..none() }), [help]);
+        assert_eq!(notes(&report(&trials)), [""; 0], "one was recommended");
         let mut long = none();
         long.measured.work.max_ns = 11_000_000;
         let says = "Its longest job took 11.0 ms of CPU time, which no reservation gives within 10.0 ms.";

@@ -461,6 +461,18 @@ mod tests {
     }
 
     #[test]
+    fn what_had_late_jobs_is_no_next_step() {
+        let words = ["punctual", "reserve", "v90,x"].map(str::to_owned);
+        let steps = |late| {
+            let report = report(vec![device("v90", Some(2_000_000), 0), device("x", Some(1_000_000), late)]);
+            crate::after_reserve_together(&report, &[], &words)
+        };
+        assert_eq!(steps(0)[0].purpose, "runs them with their reservations");
+        let failed = steps(4);
+        assert!(failed.len() == 1 && failed[0].purpose.starts_with("tries each setting more often"), "{failed:?}");
+    }
+
+    #[test]
     fn threads_have_their_numbers_and_keep_what_is_proven_or_are_told_how() {
         let thread = |tid, late| TogetherDevice { tid: Some(tid), ..device("loop", Some(2_000_000), late) };
         let notes = ["thread 7 was not restored: it would not".to_owned()];
