@@ -14,6 +14,8 @@ pub struct Attempt {
     heard_ns: u64,
     /// Those that ended.
     jobs: Jobs,
+    /// Those that were not seen.
+    unseen: u64,
     late_by_host: u64,
     worst_response_ns: u64,
 }
@@ -33,6 +35,7 @@ impl Attempt {
             began_ns: now_ns,
             heard_ns: now_ns,
             jobs: Jobs::default(),
+            unseen: 0,
             late_by_host: 0,
             worst_response_ns: 0,
         }
@@ -56,7 +59,13 @@ impl Attempt {
         }
     }
 
-    /// Whether the attempt has failed, whatever follows.
+    /// Takes that so many activations were not seen: their events were lost, or never came to be seen. Nothing is known of when they
+    /// were released and of when they ended.
+    pub fn take_unseen(&mut self, activations: u64) {
+        self.unseen = self.unseen.saturating_add(activations);
+    }
+
+    /// Whether the attempt has failed, whatever follows and whatever was not seen.
     pub fn has_failed(&self, now_ns: u64) -> bool {
         self.jobs.late > self.late_by_host || self.is_silent(now_ns)
     }
@@ -68,13 +77,16 @@ impl Attempt {
 
     /// Ends now.
     pub fn end(self, now_ns: u64) -> AttemptCounts {
-        let seen_ns = now_ns.saturating_sub(self.began_ns).saturating_sub(self.deadline_ns + SLACK_NS);
-        let expected = seen_ns / self.period_ns.max(1);
+        let passed_ns = now_ns.saturating_sub(self.began_ns);
+        let expected = passed_ns.saturating_sub(self.deadline_ns + SLACK_NS) / self.period_ns.max(1);
         let ended = self.jobs.all();
+        // No more than came: an activation that was not seen may belong to the time before the attempt.
+        let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
+        let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
-        let is_missing = ended + ended / 10 + 1 < expected || self.is_silent(now_ns);
-        let missing = if is_missing { expected.saturating_sub(ended).max(1) } else { 0 };
-        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns)
+        let is_missing = accounted + accounted / 10 + 1 < expected || self.is_silent(now_ns);
+        let missing = if is_missing { expected.saturating_sub(accounted).max(1) } else { 0 };
+        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns).with_unseen(unseen)
     }
 }
 
@@ -114,6 +126,37 @@ mod tests {
         let (failed, counts) = played(|_| None);
         assert!(failed && counts.is_judged() && !counts.succeeded());
         assert_eq!(Attempt::begin(JOB, 1_000).end(1_000), AttemptCounts::default(), "nothing was due");
+    }
+
+    #[test]
+    fn jobs_that_were_not_seen_are_neither_missing_nor_late_nor_on_time() {
+        // How many of 200 jobs came, how many the recorder says it did not see, and what became of the others.
+        for (came, not_seen, missing, unseen) in [
+            (200, 0, 0, 0),
+            (150, 50, 0, 50),
+            (150, 0, 43, 0),
+            (100, 50, 43, 50),
+            // It belongs to the time before.
+            (200, 7, 0, 0),
+            (198, 7, 0, 2),
+        ] {
+            let mut attempt = Attempt::begin(JOB, 1_000);
+            for number in 200 - came..200 {
+                let released_ns = 1_000 + number * PERIOD;
+                let finished_ns = released_ns + 5;
+                attempt.take(&Activation { released_ns, latency_ns: 0, finished_ns, executed_ns: 5 }, 0);
+            }
+            attempt.take_unseen(not_seen);
+            let now_ns = 1_000 + 200 * PERIOD;
+            assert!(!attempt.has_failed(now_ns), "what was not seen is no failure");
+            let counts = attempt.end(now_ns);
+            assert_eq!(
+                (counts.jobs(), counts.unseen()),
+                (Jobs { on_time: came, late: 0, missing }, unseen),
+                "{came} {not_seen}"
+            );
+            assert_eq!((counts.is_judged(), counts.succeeded()), (missing > 0 || unseen == 0, missing + unseen == 0));
+        }
     }
 
     #[test]

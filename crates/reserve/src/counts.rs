@@ -29,13 +29,21 @@ pub struct AttemptCounts {
     jobs: Jobs,
     /// At most as many as failed.
     by_host: u64,
+    /// Besides the jobs.
+    unseen: u64,
     worst_response_ns: u64,
 }
 
 impl AttemptCounts {
     /// For these jobs, so many of which failed because of the host, and the longest from a release to its end, ns.
     pub fn new(jobs: Jobs, by_host: u64, worst_response_ns: u64) -> AttemptCounts {
-        AttemptCounts { jobs, by_host: by_host.min(jobs.failed()), worst_response_ns }
+        AttemptCounts { jobs, by_host: by_host.min(jobs.failed()), unseen: 0, worst_response_ns }
+    }
+
+    /// The same with so many jobs more of which nobody saw whether they were on time.
+    #[must_use]
+    pub fn with_unseen(self, unseen: u64) -> AttemptCounts {
+        AttemptCounts { unseen, ..self }
     }
 
     /// What became of the jobs.
@@ -49,6 +57,12 @@ impl AttemptCounts {
         self.by_host
     }
 
+    /// How many more jobs came, or may have come, and were not seen: none of [`AttemptCounts::jobs`], and neither late nor on time.
+    /// As few as [`AttemptCounts::failures`] failed, and at most so many more.
+    pub fn unseen(&self) -> u64 {
+        self.unseen
+    }
+
     /// The longest from a release to its end, ns.
     pub fn worst_response_ns(&self) -> u64 {
         self.worst_response_ns
@@ -59,14 +73,20 @@ impl AttemptCounts {
         self.jobs.failed() - self.by_host
     }
 
-    /// Whether it says anything of the setting: without a job, or where the host accounts for all of them, it does not.
-    pub fn is_judged(&self) -> bool {
+    /// Whether any job tells of the setting: one that was on time, or one that failed for which the host does not account.
+    pub fn has_jobs(&self) -> bool {
         self.jobs.on_time > 0 || self.failures() > 0
     }
 
-    /// Whether there were jobs, and every one was on time, except for those that the host held up.
+    /// Whether it says anything of the setting, whatever became of the jobs that were not seen: with a failure it does; otherwise only
+    /// if all were seen and [`AttemptCounts::has_jobs`].
+    pub fn is_judged(&self) -> bool {
+        self.failures() > 0 || self.succeeded()
+    }
+
+    /// Whether there were jobs, and every one was seen to be on time, except for those that the host held up.
     pub fn succeeded(&self) -> bool {
-        self.jobs.on_time > 0 && self.failures() == 0
+        self.jobs.on_time > 0 && self.failures() == 0 && self.unseen == 0
     }
 
     /// Adds another's.
@@ -75,6 +95,7 @@ impl AttemptCounts {
         self.jobs.late += other.jobs.late;
         self.jobs.missing += other.jobs.missing;
         self.by_host += other.by_host;
+        self.unseen += other.unseen;
         self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
     }
 }
@@ -87,11 +108,11 @@ mod tests {
     proptest! {
         #[test]
         fn jobs_are_what_was_on_time_late_and_missing_however_they_are_added(
-            parts in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, any::<u64>()), 0..20),
+            parts in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 40, any::<u64>(), 0..3u64), 0..20),
         ) {
             let mut sum = AttemptCounts::default();
-            for (on_time, late, missing, by_host) in parts {
-                let one = AttemptCounts::new(Jobs { on_time, late, missing }, by_host, late);
+            for (on_time, late, missing, by_host, unseen) in parts {
+                let one = AttemptCounts::new(Jobs { on_time, late, missing }, by_host, late).with_unseen(unseen);
                 prop_assert!(one.failures() <= one.jobs().failed() && one.by_host() <= one.jobs().failed());
                 prop_assert!(one.is_judged() || !one.succeeded());
                 sum.add(&one);
@@ -111,5 +132,19 @@ mod tests {
         assert_eq!(judged(counts(0, 3, 3)), (false, false));
         assert_eq!(judged(counts(1, 3, 3)), (true, true));
         assert_eq!(judged(counts(9, 3, 2)), (true, false));
+    }
+
+    #[test]
+    fn what_was_not_seen_decides_only_where_it_could_not_have_been_otherwise() {
+        let counts =
+            |on_time, late, unseen| AttemptCounts::new(Jobs { on_time, late, missing: 0 }, 0, 0).with_unseen(unseen);
+        let judged = |counts: AttemptCounts| (counts.is_judged(), counts.succeeded(), counts.has_jobs());
+        // Late or on time, one was late.
+        assert_eq!(judged(counts(9, 1, 3)), (true, false, true));
+        assert_eq!(judged(counts(9, 0, 3)), (false, false, true));
+        assert_eq!(judged(counts(0, 0, 3)), (false, false, false));
+        let mut sum = counts(9, 0, 0);
+        sum.add(&counts(5, 0, 2));
+        assert_eq!((sum.unseen(), sum.jobs().all(), sum.succeeded()), (2, 14, false));
     }
 }

@@ -11,7 +11,7 @@ pub enum Class {
     Marginal,
     /// All failed.
     Insufficient,
-    /// None can be judged: no job came, or the host accounts for all that did.
+    /// None can be judged: no job came, the host accounts for all that did, or some were not seen and no other one was late.
     NotJudged,
 }
 

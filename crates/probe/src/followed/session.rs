@@ -80,6 +80,7 @@ pub(crate) fn run(
         eager: None,
         wanted: Recent::default(),
         finished: Vec::new(),
+        unseen: Vec::new(),
         start,
         end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
         times_before: CpuTimes::now(&cpus),
@@ -121,6 +122,12 @@ fn start_programs(
     Ok((programs?, recorder))
 }
 
+/// How many activations a record tells of that are no wakeup.
+fn unseen(record: &Record, is_wakeup: bool) -> u64 {
+    let is_lost = !is_wakeup && record.flags & RECORD_NO_WAKEUP == 0;
+    u64::from(record.unobserved) + u64::from(record.lost) + u64::from(is_lost)
+}
+
 /// Nobody was there; names what may have been meant.
 fn nobody(selection: &Selection) -> Refused {
     let meant: String = nearest_names(selection).iter().map(|meant| format!("; {meant}")).collect();
@@ -153,6 +160,8 @@ struct Session<'a> {
     wanted: Recent<[u8; NAME_SIZE], bool>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
+    /// See [`Observation::unseen`].
+    unseen: Vec<(u32, u64)>,
     start: u64,
     /// When the measurement ends if nothing else ends it.
     end: u64,
@@ -179,6 +188,7 @@ impl Session<'_> {
         loop {
             self.programs.follow_renamed(self.selection);
             self.finished.clear();
+            self.unseen.clear();
             self.eager = if self.drain.is_behind() { self.eager.take().or_else(Eager::begin) } else { None };
             let took_all = self.take(writer);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
@@ -240,6 +250,7 @@ impl Session<'_> {
             duration: self.plan.duration_ns.map(Duration::from_nanos),
             fallbacks: &[],
             finished: &self.finished,
+            unseen: &self.unseen,
             started_ns: self.start,
             ended_ns: None,
             waiting: self.patience.waiting(),
@@ -261,6 +272,10 @@ impl Session<'_> {
                 continue;
             }
             let taken = self.table.take(record, writer);
+            let unseen = unseen(record, taken.is_some());
+            if unseen > 0 {
+                self.unseen.push((record.tid, unseen));
+            }
             if let Some(watch) = &mut self.watch {
                 if record.unobserved > 0 || record.lost > 0 || taken.is_none() {
                     watch.lost_sight_of(record.tid);
@@ -311,6 +326,7 @@ impl Session<'_> {
         let as_of = clock::monotonic_ns().min(self.end);
         self.drain.stop();
         self.finished.clear();
+        self.unseen.clear();
         while !self.take(writer) {}
         for mut slot in self.programs.slots() {
             if slot.current.waking < self.start || slot.switch_in > as_of {

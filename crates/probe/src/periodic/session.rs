@@ -401,6 +401,7 @@ impl Rounds<'_> {
             ended_ns: None,
             waiting: None,
             finished: &self.finished,
+            unseen: &[],
             writer,
         }
     }

@@ -37,6 +37,9 @@ pub struct Observation<'a> {
     pub fallbacks: &'a [String],
     /// The wakeups that came since the last step, whole: each began at its `expected_ns` and took its `total_ns`.
     pub finished: &'a [Wakeup],
+    /// Activations of followed threads of which it became known since the last step that they will be no wakeup: nobody saw them
+    /// begin, or there was no room for them. Each with its thread's number, and how many.
+    pub unseen: &'a [(u32, u64)],
     /// When measuring began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
     /// When it ended: only in the last call, when the measurement is over and the recording is not closed yet.

@@ -185,6 +185,7 @@ impl Session<'_> {
             duration: self.plan.duration_ns.map(Duration::from_nanos),
             fallbacks: &[],
             finished: &self.finished,
+            unseen: &[],
             started_ns: self.start,
             ended_ns: None,
             waiting: None,

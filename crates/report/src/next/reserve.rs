@@ -34,6 +34,8 @@ pub enum ReserveSubject<'a> {
 /// The options that take the least time.
 const SHORTER: &[(&str, &str)] =
     &[("--measure", "1s"), ("--attempts", "1"), ("--attempt", "1s"), ("--rounds", "1"), ("--round", "2s")];
+/// An attempt in which less goes unseen.
+const SHORT_ATTEMPT: &str = "500ms";
 /// How often each setting is tried by default.
 const ATTEMPTS: u64 = 3;
 
@@ -48,6 +50,7 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
         (ReserveEnd::Finished, Some(_)) if value_of(asked.words, "", "--rounds") == Some("0") => {
             vec![NextStep::new("proves it", again(asked.words, &[("--rounds", "2")]))]
         }
+        (ReserveEnd::Finished, Some(_)) if report.proof.is_none() && report.unseen() > 0 => vec![shorter(asked.words)],
         (ReserveEnd::Finished, Some(_)) => vec![more_attempts(asked.words), delayed(report, asked)],
     })
 }
@@ -168,11 +171,20 @@ fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextS
         };
         steps.push(NextStep::new("uses the priority that was sufficient in its attempts", command));
     }
+    if report.cannot_tell() && value_of(asked.words, "", "--attempt") != Some(SHORT_ATTEMPT) {
+        steps.push(shorter(asked.words));
+    }
     steps.push(delayed(report, asked));
     if report.has_untried() {
         steps.push(NextStep::new("tries every period and budget of the grid", again(asked.words, &[("--full", "")])));
     }
     steps
+}
+
+/// Each attempt and each round is shorter, so that in some of them every job is seen.
+fn shorter(words: &[String]) -> NextStep {
+    let options = [("--attempt", SHORT_ATTEMPT), ("--round", "1s")];
+    NextStep::new("makes shorter attempts, in which fewer jobs are not seen", again(words, &options))
 }
 
 /// Who keeps the jobs from finishing in time.

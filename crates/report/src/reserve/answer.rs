@@ -86,7 +86,7 @@ struct TrialRow {
     /// Those that can be judged.
     attempts: u32,
     succeeded: u32,
-    /// Attempts in which no job came, or the host accounts for all that did.
+    /// Attempts in which no job came, the host accounts for all that did, or some were not seen and no other one was late.
     not_judged: u32,
     /// `sufficient`, `marginal`, `insufficient` or `not judged`.
     class: &'static str,
@@ -107,6 +107,8 @@ struct CountsRow {
     missing: u64,
     /// How many of the late and missing ones the host may account for.
     by_host: u64,
+    /// Besides the jobs: how many more nobody saw, which were late or on time.
+    unseen: u64,
     /// Of those that ended.
     worst_response_ns: u64,
 }
@@ -154,8 +156,8 @@ pub(super) fn reservation(reservation: Reservation) -> ReservationRow {
 
 fn counts(counts: &AttemptCounts) -> CountsRow {
     let jobs @ Jobs { on_time, late, missing } = counts.jobs();
-    let (by_host, worst_response_ns) = (counts.by_host(), counts.worst_response_ns());
-    CountsRow { jobs: jobs.all(), on_time, late, missing, by_host, worst_response_ns }
+    let (by_host, unseen, worst_response_ns) = (counts.by_host(), counts.unseen(), counts.worst_response_ns());
+    CountsRow { jobs: jobs.all(), on_time, late, missing, by_host, unseen, worst_response_ns }
 }
 
 fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job: &PeriodicJob) -> ThreadRow<'a> {

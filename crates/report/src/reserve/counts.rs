@@ -4,21 +4,27 @@ use crate::layout::grouped;
 use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Jobs};
 
-/// The columns of a table of counts. Jobs that the host accounts for have a column if there are any.
+/// The columns of a table of counts. Jobs that the host accounts for have a column if there are any, and so have those that were
+/// not seen.
 pub(super) struct Columns {
     by_host: bool,
+    unseen: bool,
 }
 
 impl Columns {
     /// The columns for these counts.
     pub(super) fn of<'a>(counts: impl IntoIterator<Item = &'a AttemptCounts>) -> Columns {
-        Columns { by_host: counts.into_iter().any(|counts| counts.by_host() > 0) }
+        counts.into_iter().fold(Columns { by_host: false, unseen: false }, |columns, counts| Columns {
+            by_host: columns.by_host || counts.by_host() > 0,
+            unseen: columns.unseen || counts.unseen() > 0,
+        })
     }
 
     /// Their headings.
     pub(super) fn headings(&self) -> Vec<&'static str> {
         let mut headings = vec!["jobs", "late", "missing"];
         headings.extend(self.by_host.then_some("by host"));
+        headings.extend(self.unseen.then_some("not seen"));
         headings.push("worst response");
         headings
     }
@@ -28,6 +34,7 @@ impl Columns {
         let jobs = counts.jobs();
         let mut cells = vec![grouped(jobs.all()), grouped(jobs.late), grouped(jobs.missing)];
         cells.extend(self.by_host.then(|| grouped(counts.by_host())));
+        cells.extend(self.unseen.then(|| grouped(counts.unseen())));
         let any_ended = jobs.on_time + jobs.late > 0;
         cells.push(if any_ended { format_ns(counts.worst_response_ns()) } else { "-".to_owned() });
         cells
@@ -56,8 +63,21 @@ pub(super) fn failed_of(counts: &AttemptCounts) -> (String, String) {
     if counts.by_host() > 0 {
         more.push(format!("{} by the host", grouped(counts.by_host())));
     }
+    if counts.unseen() > 0 {
+        more.push(format!("besides {} not seen", grouped(counts.unseen())));
+    }
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
     (format!("{} of {}", grouped(jobs.failed()), grouped(jobs.all())), more)
+}
+
+/// Why counts without a failure leave it open, as the end of a sentence; empty if all jobs were seen.
+pub(super) fn not_seen(counts: &AttemptCounts) -> String {
+    match counts.unseen() {
+        0 => String::new(),
+        unseen => {
+            format!(": {} {} not seen, and may have been late", counted(unseen, "job"), agreeing(unseen, "was", "were"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +96,12 @@ mod tests {
         let said = |counts: AttemptCounts| failed_of(&counts);
         assert_eq!(said(one), ("24 of 1,024".to_owned(), " (4 never came, 3 by the host)".to_owned()));
         assert_eq!(said(alone), ("0 of 10".to_owned(), String::new()));
+        let open = alone.with_unseen(3);
+        assert_eq!(said(open).1, " (besides 3 not seen)");
+        let columns = Columns::of([&alone, &open]);
+        assert_eq!(columns.headings(), ["jobs", "late", "missing", "not seen", "worst response"]);
+        assert_eq!([&alone, &open].map(|counts| columns.cells(counts)[3].clone()), ["0", "3"]);
+        assert_eq!(not_seen(&alone.with_unseen(1)), ": 1 job was not seen, and may have been late");
         assert_eq!(failed_jobs(&one).0, "24 of 1,024 jobs");
         assert_eq!(late_jobs(&one).0, "24 of 1,024 jobs were late");
     }

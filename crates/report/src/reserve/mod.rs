@@ -12,6 +12,8 @@ mod standing;
 mod text;
 mod together;
 mod together_page;
+#[cfg(test)]
+mod together_tests;
 mod words;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};

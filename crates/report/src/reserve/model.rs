@@ -192,6 +192,12 @@ impl ReserveReport<'_> {
         Plane { trials, recommended, job, lateness_ns }
     }
 
+    /// How many jobs were not seen, in trials and proof.
+    pub(crate) fn unseen(&self) -> u64 {
+        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.unseen() + proof.before.unseen());
+        self.trials.iter().map(|trial| trial.counts.unseen()).sum::<u64>() + proof
+    }
+
     /// What a reader must know besides the verdict.
     pub(super) fn all_notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
@@ -211,6 +217,14 @@ impl ReserveReport<'_> {
                 "Not counted against any setting: {} that {} late or missing while the host took the CPU for as long.",
                 counted(by_host, "job"),
                 agreeing(by_host, "was", "were")
+            ));
+        }
+        let unseen = self.unseen();
+        if unseen > 0 {
+            notes.push(format!(
+                "Neither late nor on time: {} that {} not seen. A setting is judged only where that makes no difference.",
+                counted(unseen, "job"),
+                agreeing(unseen, "was", "were")
             ));
         }
         notes

@@ -4,7 +4,7 @@ use super::counts::{failed_jobs, late_jobs};
 use super::model::{ReserveEnd, ReserveReport};
 use super::words::{in_words, setting_in_words};
 use crate::layout::thousandths;
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{Class, MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, Setting, Trial};
 use std::cmp::Ordering;
 
@@ -31,6 +31,9 @@ impl ReserveReport<'_> {
         if self.tried() == 0 {
             return format!("No reservation could be tried for `{thread}`: the kernel had no room for any of them.");
         }
+        if self.cannot_tell() {
+            return self.open(&job);
+        }
         let none_of = match self.tried() {
             1 => "The only reservation that was tried was not".to_owned(),
             tried => format!("None of the {} that were tried was", counted(tried, "reservation")),
@@ -53,16 +56,42 @@ impl ReserveReport<'_> {
         )
     }
 
+    /// Whether no reservation was sufficient, but one may be: in its attempts no job was late, and some were not seen.
+    pub(crate) fn cannot_tell(&self) -> bool {
+        self.end == ReserveEnd::Finished && self.recommended.is_none() && self.trials.iter().any(is_open)
+    }
+
+    /// Says so; `job`: in words.
+    fn open(&self, job: &str) -> String {
+        let open = || self.trials.iter().filter(|trial| is_open(trial));
+        let unseen: u64 = open().map(|trial| trial.counts.unseen()).sum();
+        format!(
+            "It cannot be told whether a reservation is sufficient for `{}` (99 of 100 jobs take at most {job}): with {} of the {} that \
+             {} tried no job was late, but {} {} not seen, and may have been. Nothing was left changed.",
+            self.thread,
+            open().count(),
+            counted(self.tried(), "reservation"),
+            agreeing(self.tried(), "was", "were"),
+            counted(unseen, "job"),
+            agreeing(unseen, "was", "were")
+        )
+    }
+
     /// Whether a reservation of the grid that was not tried might still be sufficient.
     pub(crate) fn has_untried(&self) -> bool {
         let can_be = self.measured.work.max_ns <= self.job.deadline_ns;
-        can_be && !self.needs_none() && self.refused.is_none() && self.best().is_some() && self.tried() < self.grid
+        can_be
+            && !self.cannot_tell()
+            && !self.needs_none()
+            && self.refused.is_none()
+            && self.best().is_some()
+            && self.tried() < self.grid
     }
 
     /// What else might help where no reservation was sufficient, as a sentence; `None` where one was, or nothing is known.
     pub(super) fn could_help(&self) -> Option<String> {
         let is_none = self.end == ReserveEnd::Finished && self.recommended.is_none() && self.refused.is_none();
-        if !is_none || self.needs_none() {
+        if !is_none || self.needs_none() || self.cannot_tell() {
             return None;
         }
         self.best()?;
@@ -118,6 +147,11 @@ impl ReserveReport<'_> {
         }
         format!("Its longest job took {} of CPU time.", format_ns(longest_ns))
     }
+}
+
+/// Whether nothing can be said of a reservation because of jobs that were not seen.
+fn is_open(trial: &Trial) -> bool {
+    matches!(trial.setting, Setting::Reserved(_)) && trial.class() == Class::NotJudged && trial.counts.unseen() > 0
 }
 
 /// Which of two trials came nearer to being sufficient.

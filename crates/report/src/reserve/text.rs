@@ -396,6 +396,34 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_were_not_seen_leave_it_open_whether_a_reservation_is_sufficient() {
+        let mut open = Trial::new(reserved(2_200_000));
+        [3, 9].into_iter().for_each(|unseen| open.add(&counts(200, 0).with_unseen(unseen)));
+        let trials = [trial(Setting::Priority(50), 4), trial(reserved(2_090_000), 3), open];
+        let study = ReserveReport { recommended: None, found: None, proof: None, ..report(&trials) };
+        assert_eq!(
+            study.verdict(),
+            "It cannot be told whether a reservation is sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every 10.0 ms): \
+             with 1 of the 2 reservations that were tried no job was late, but 12 jobs were not seen, and may have been. Nothing was \
+             left changed."
+        );
+        let note = "Neither late nor on time: 12 jobs that were not seen. A setting is judged only where that makes no difference.";
+        assert_eq!(study.all_notes(), [note]);
+        assert!(text(&study).contains("not seen  worst response"), "{}", text(&study));
+        let words = ["punctual", "reserve", "--pid", "7"].map(str::to_owned);
+        let asked = ReserveAsked { subject: ReserveSubject::Process(7), thread: "^loop$".to_owned(), words: &words };
+        let first = |report: &ReserveReport<'_>| after_reserve(report, &asked).remove(0).command;
+        let shorter = "sudo punctual reserve --pid 7 --attempt 500ms --round 1s";
+        assert_eq!(first(&study), shorter);
+        // None of the rounds could be judged.
+        assert_eq!(first(&ReserveReport { proof: None, ..report(&trials) }), shorter);
+        // With a late job that was seen, what was not seen makes no difference.
+        let late = ProofReport { with: counts(1_000, 1).with_unseen(5), ..report(&trials).proof.unwrap() };
+        let verdict = ReserveReport { proof: Some(late), ..report(&trials) }.verdict();
+        assert!(verdict.contains("1 of 1,000 jobs was late with it (besides 5 not seen)"), "{verdict}");
+    }
+
+    #[test]
     fn a_prediction_that_did_not_come_is_marked() {
         let trials = [trial(reserved(2_090_000), 0), trial(reserved(2_200_000), 3)];
         let report = report(&trials);

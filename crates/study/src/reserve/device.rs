@@ -259,7 +259,8 @@ fn numbered(output: &std::path::Path, number: String) -> PathBuf {
 
 /// What became of a device's blocks in a run of this length. Underruns are blocks that were late or never processed; those that the
 /// lateness of a thread above everybody explains are not the setting's. What waited at the end for longer than the buffers last is
-/// missing, too; what was held up while punctual itself rested is left out.
+/// missing, too; what was held up while punctual itself rested is left out. Blocks whose records were lost, whose interrupts were not
+/// seen, or that punctual itself withheld are unseen.
 pub(super) fn counts(summary: &DeviceSummary, duration_ns: u64) -> AttemptCounts {
     counts_of(summary, duration_ns.saturating_sub(SLACK_NS) / summary.period_ns.max(1))
 }
@@ -270,12 +271,17 @@ pub(super) fn counts_of(summary: &DeviceSummary, due: u64) -> AttemptCounts {
     let ahead = u64::from(summary.buffers.saturating_sub(1));
     let due = due.min(summary.arrived).saturating_sub(ahead);
     let waiting = due.saturating_sub(summary.processed + lost + summary.rested);
+    // The number of a block whose record was lost is missing, too, if any came after it.
+    let unrecorded = summary.records_lost.min(lost);
+    let not_shown = summary.records_lost - unrecorded + summary.unobserved + summary.refused;
+    let not_shown = not_shown.min(waiting);
     let jobs = Jobs {
         on_time: summary.processed.saturating_sub(summary.late + summary.rested),
         late: summary.late,
-        missing: lost + waiting,
+        missing: lost - unrecorded + waiting - not_shown,
     };
-    AttemptCounts::new(jobs, summary.underruns_outside, summary.response.max().unwrap_or(0))
+    let counts = AttemptCounts::new(jobs, summary.underruns_outside, summary.response.max().unwrap_or(0));
+    counts.with_unseen(unrecorded + not_shown)
 }
 
 #[cfg(test)]
@@ -304,6 +310,9 @@ mod tests {
         let outside = of(&DeviceSummary { underruns_outside: 90, ..run(160, 90, 50) });
         assert!(outside.succeeded() && outside.by_host() == 90);
         assert_eq!(of(&DeviceSummary { rested: 30, ..run(180, 0, 0) }).jobs().all(), 150);
+        // Processed, but nobody knows when: 40 records were lost, and with the last two of them no block came after.
+        let unseen = of(&DeviceSummary { records_lost: 42, ..run(150, 40, 0) });
+        assert_eq!((unseen.jobs(), unseen.unseen()), (Jobs { on_time: 150, late: 0, missing: 1 }, 42));
         // Nothing came at all.
         assert!(!of(&DeviceSummary { arrived: 0, ..run(0, 0, 0) }).is_judged());
     }

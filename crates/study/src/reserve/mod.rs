@@ -10,6 +10,7 @@ mod phases;
 mod program;
 mod proof;
 mod search;
+mod stolen;
 mod subject;
 mod thread;
 mod threads;

@@ -1,18 +1,18 @@
 //! The program whose thread is studied, and the load beside it.
 
 use super::device::DeviceSubject;
+use super::stolen::Stolen;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
 use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
 use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family, is_of_kernel};
-use punctual_kernel::{Refused, clock, cpus, steal};
+use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
 use punctual_recording::{EndReason, LoadInfo, Wakeup};
 use punctual_reserve::{Activation, Attempt, AttemptCounts, Job, Reservation, Setting};
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Subject {
 const REST: Duration = Duration::from_millis(100);
 /// How many periods a setting is left alone before it counts.
 const SETTLING_PERIODS: u64 = 4;
-/// A failure may be the host's fault: how often to repeat attempts that it held up.
+/// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
 const MAX_REPEATS: u32 = 3;
 
 /// Why what was set for a thread is not what it has.
@@ -69,6 +69,8 @@ pub(super) struct Program<'a> {
 pub(super) struct Followed<'a> {
     /// Activations that ended since the last look.
     pub(super) activations: &'a [(u32, Activation, u64)],
+    /// Activations that were not seen, or of which the end was not seen: whose, and how many.
+    unseen: &'a [(u32, u64)],
     /// What the host has taken.
     stolen: &'a Stolen,
     /// Since it began.
@@ -81,6 +83,11 @@ impl Followed<'_> {
     /// What the host may have taken from an activation, ns.
     fn stolen_ns(&self, activation: &Activation) -> u64 {
         self.stolen.between(activation.released_ns, activation.finished_ns)
+    }
+
+    /// How many activations of a thread were not seen.
+    fn unseen_of(&self, tid: u32) -> u64 {
+        self.unseen.iter().filter(|(of, _)| *of == tid).map(|(_, count)| count).sum()
     }
 }
 
@@ -155,7 +162,7 @@ impl<'a> Program<'a> {
         plan.command_line.clone_from(&self.command_line);
         let mut stolen = Stolen::default();
         let cpus = &self.cpus;
-        let mut activations = Vec::new();
+        let (mut activations, mut unseen) = (Vec::new(), Vec::new());
         let (command, load) = (&mut self.command, &mut self.load);
         let mut failure = None;
         let outcome = punctual_probe::run(&plan, &mut |observation: &mut Observation<'_>| {
@@ -164,10 +171,15 @@ impl<'a> Program<'a> {
             }
             activations.clear();
             activations.extend(observation.finished.iter().filter_map(activation));
+            unseen.clear();
+            unseen.extend_from_slice(observation.unseen);
+            unseen.extend(
+                observation.finished.iter().filter(|wakeup| wakeup.work_ns.is_none()).map(|wakeup| (wakeup.tid, 1)),
+            );
             let now_ns = clock::monotonic_ns();
             stolen.look(cpus, now_ns);
-            let followed =
-                Followed { activations: &activations, stolen: &stolen, elapsed: observation.elapsed, now_ns };
+            let (activations, unseen, stolen) = (&activations, &unseen, &stolen);
+            let followed = Followed { activations, unseen, stolen, elapsed: observation.elapsed, now_ns };
             if command.as_mut().is_some_and(|command| command.look().over) {
                 return Step::Stop(EndReason::CommandEnded, None);
             }
@@ -308,6 +320,9 @@ impl<'a> Program<'a> {
                     let is_of_attempt = activation.released_ns >= *began_ns;
                     executed_ns[place] += if is_of_attempt { activation.executed_ns } else { 0 };
                 }
+                for (attempt, (tid, _)) in attempts.iter_mut().zip(threads) {
+                    attempt.take_unseen(followed.unseen_of(*tid));
+                }
                 if now_ns >= *began_ns + attempt_ns {
                     counts = attempts.iter().map(|attempt| attempt.clone().end(now_ns)).collect();
                 }
@@ -404,13 +419,14 @@ impl Tried for Program<'_> {
                 for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == tid) {
                     attempt.take(activation, followed.stolen_ns(activation));
                 }
+                attempt.take_unseen(followed.unseen_of(tid));
                 if now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns)) {
                     let counts = attempt.clone().end(now_ns);
                     current = None;
                     begins_ns = Some(now_ns + settling_ns);
                     overruled = !is_set();
-                    let by_host = counts.by_host() > 0 && plan.setting != Setting::AsItWas;
-                    if by_host && repeats < MAX_REPEATS {
+                    let is_open = counts.by_host() > 0 || counts.unseen() > 0 && counts.failures() == 0;
+                    if is_open && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
                         repeats += 1;
                     } else {
                         done.push(counts);
@@ -459,36 +475,4 @@ fn activation(wakeup: &Wakeup) -> Option<(u32, Activation, u64)> {
         executed_ns: wakeup.executed_ns.unwrap_or(work_ns),
     };
     Some((wakeup.tid, activation, wakeup.irq_ns.unwrap_or(0) + wakeup.wake_ns.unwrap_or(0)))
-}
-
-/// What the host took in the last seconds, to the 10 ms that the kernel counts in.
-#[derive(Debug, Default)]
-pub(super) struct Stolen {
-    sum_ns: Option<u64>,
-    /// When more was seen, and how much more.
-    taken: VecDeque<(u64, u64)>,
-}
-
-/// How much later than it happens stealing is seen, ns: a look and a tick.
-const SEEN_LATER_NS: u64 = 40_000_000;
-/// Older entries are forgotten; no job is that long.
-const MAX_TAKEN: usize = 1_024;
-
-impl Stolen {
-    fn look(&mut self, cpus: &[u32], now_ns: u64) {
-        let sum_ns = steal::steal_ns(cpus);
-        let more_ns = sum_ns.zip(self.sum_ns).map_or(0, |(now, before)| now.saturating_sub(before));
-        self.sum_ns = sum_ns;
-        if more_ns > 0 {
-            self.taken.push_back((now_ns, more_ns));
-        }
-        while self.taken.len() >= MAX_TAKEN {
-            self.taken.pop_front();
-        }
-    }
-
-    fn between(&self, from_ns: u64, to_ns: u64) -> u64 {
-        let within = |at_ns: u64| (from_ns..=to_ns.saturating_add(SEEN_LATER_NS)).contains(&at_ns);
-        self.taken.iter().filter(|(at_ns, _)| within(*at_ns)).map(|(_, more_ns)| more_ns).sum()
-    }
 }

@@ -4,7 +4,7 @@ use super::subject::{AttemptPlan, Made, Tried};
 use super::{Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd};
 use crate::{StudyError, open_side};
 use punctual_comparison::{Comparison, compare};
-use punctual_recording::counted;
+use punctual_recording::{agreeing, counted};
 use punctual_reserve::{AttemptCounts, Setting};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub(super) fn prove(
     study.proof = None;
     let settings = [Setting::AsItWas, Setting::Reserved(recommended)];
     let (mut rounds, mut recordings) = (Vec::new(), [Vec::new(), Vec::new()]);
-    let mut not_judged = 0u32;
+    let (mut not_judged, mut unseen) = (0u32, 0u64);
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut counts = [None, None];
@@ -87,8 +87,9 @@ pub(super) fn prove(
         }
         let [Some((before, its)), Some((with, other))] = counts else { break };
         // A round without a job on one side, or with a part of it alone, proves nothing.
-        if !before.is_judged() || !with.is_judged() {
+        if !before.has_jobs() || !with.is_judged() {
             not_judged += 1;
+            unseen += with.unseen();
             continue;
         }
         rounds.push(Round { before, with });
@@ -96,8 +97,7 @@ pub(super) fn prove(
         recordings[1].push(other);
     }
     if not_judged > 0 {
-        let rounds = counted(not_judged, "round");
-        study.notes.push(format!("Left out: {rounds} that could not be judged, since no job told of the setting."));
+        study.notes.push(left_out(not_judged, unseen));
     }
     study.notes.extend(subject.put_back());
     if rounds.is_empty() {
@@ -106,6 +106,19 @@ pub(super) fn prove(
     }
     study.proof = Some(Proof { rounds, comparison: compared(&recordings) });
     Ok(())
+}
+
+/// Says that so many rounds are left out, in which so many jobs with the reservation were not seen.
+fn left_out(rounds: u32, unseen: u64) -> String {
+    let why = match unseen {
+        0 => "no job told of the setting".to_owned(),
+        unseen => format!(
+            "{} {} not seen with the reservation, and may have been late",
+            counted(unseen, "job"),
+            agreeing(unseen, "was", "were")
+        ),
+    };
+    format!("Left out: {} that could not be judged, since {why}.", counted(rounds, "round"))
 }
 
 /// Where a round of a side is recorded: 0 before, 1 with the reservation.
@@ -118,4 +131,18 @@ pub(super) fn compared(recordings: &[Vec<PathBuf>; 2]) -> Result<Comparison, Str
     let side = |index: usize, name: &str| open_side(name, &recordings[index]).map_err(|error| error.to_string());
     let (before, with) = (side(0, "before")?, side(1, "with the reservation")?);
     compare(&before, &with, &[]).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_that_are_left_out_are_told_with_the_reason() {
+        assert_eq!(left_out(1, 0), "Left out: 1 round that could not be judged, since no job told of the setting.");
+        assert_eq!(
+            left_out(2, 12),
+            "Left out: 2 rounds that could not be judged, since 12 jobs were not seen with the reservation, and may have been late."
+        );
+    }
 }
