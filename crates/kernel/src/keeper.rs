@@ -9,6 +9,7 @@
 
 use crate::Refused;
 use crate::other_thread::{Before, PutBack, ThreadScheduling, put_back_all};
+use crate::reservation_watch::{ReservationWatch, Stuck};
 use crate::scheduling::{Scheduling, set_scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,7 @@ pub struct Keeper {
     child: Child,
     input: Arc<Mutex<Option<ChildStdin>>>,
     held: Vec<Before>,
+    watch: ReservationWatch,
 }
 
 impl Keeper {
@@ -64,7 +66,7 @@ impl Keeper {
             .spawn()
             .map_err(failed)?;
         let input = Arc::new(Mutex::new(child.stdin.take()));
-        let keeper = Keeper { child, input: Arc::clone(&input), held: Vec::new() };
+        let keeper = Keeper { child, input: Arc::clone(&input), held: Vec::new(), watch: ReservationWatch::default() };
         let beat = move || {
             while tell(&input, &Message::Beat).is_ok() {
                 std::thread::sleep(BEAT);
@@ -85,7 +87,15 @@ impl Keeper {
             tell(&self.input, &Message::Hold(before.clone()))?;
             self.held.push(before);
         }
-        to.set(tid)
+        to.set(tid)?;
+        self.watch.begin(tid, to);
+        Ok(())
+    }
+
+    /// Frees threads that the kernel keeps from the CPU although they have the reservation that they were given. Call it as often as
+    /// you like.
+    pub fn free_stuck(&mut self) -> Vec<Stuck> {
+        self.watch.look()
     }
 
     /// The threads that were changed, as they were.
@@ -96,6 +106,7 @@ impl Keeper {
     /// Puts every thread back, the last one first, and says what happened to each. Whoever could not be put back is still held: a
     /// later change is put back to how it was the first time.
     pub fn put_back(&mut self) -> Vec<(Before, PutBack)> {
+        self.watch.rest();
         let held = std::mem::take(&mut self.held);
         let happened = put_back_all(&held);
         for (before, what) in held.iter().zip(&happened) {
@@ -203,7 +214,8 @@ mod tests {
         // No kernel gives more time than there is in a period.
         before.scheduling = ThreadScheduling::reserved(20_000_000, 10_000_000);
         let child = Command::new("true").spawn().unwrap();
-        let mut keeper = Keeper { child, input: Arc::default(), held: vec![before.clone()] };
+        let mut keeper =
+            Keeper { child, input: Arc::default(), held: vec![before.clone()], watch: ReservationWatch::default() };
         for _ in 0..2 {
             let happened = keeper.put_back();
             assert!(matches!(happened[..], [(_, PutBack::Refused(_))]), "{happened:?}");

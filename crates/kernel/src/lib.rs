@@ -71,6 +71,7 @@ pub mod own_child;
 pub mod per_cpu;
 pub mod performance_event;
 pub mod pseudo_terminal;
+pub mod reservation_watch;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;

@@ -62,6 +62,11 @@ impl ThreadScheduling {
         ThreadScheduling { policy, priority, ..ThreadScheduling::reserved(0, 0) }
     }
 
+    /// `SCHED_OTHER`; what it starts is ordinary, too.
+    pub(crate) fn ordinary() -> ThreadScheduling {
+        ThreadScheduling { policy: libc::SCHED_OTHER as u32, ..ThreadScheduling::reserved(0, 0) }
+    }
+
     /// CPU time and period, ns, of a reservation.
     pub fn reservation(self) -> Option<(u64, u64)> {
         (self.policy == libc::SCHED_DEADLINE as u32).then_some((self.runtime_ns, self.period_ns))

@@ -242,7 +242,7 @@ impl Answer for ReserveAnswer<'_> {
 pub struct RunAnswer<'a> {
     schema: &'static str,
     verdict: String,
-    /// The program's own, or 128 and its signal; 1 if that was 0 and no thread got the reservation.
+    /// The program's own, or 128 and its signal; 1 if that was 0 and no thread got the reservation, or one was given up.
     exit_code: u8,
     reservation: ReservationRow,
     threads: &'a [SetRow],

@@ -101,7 +101,9 @@ pub struct SetRow {
     pub name: String,
     /// How often the reservation was set: more than once if the program changed its scheduling in the meantime.
     pub set: u64,
-    /// Why it was refused.
+    /// How often it was set anew, since the kernel did not let the thread run although it had work and time reserved.
+    pub set_anew: u64,
+    /// Why it was refused, or given up.
     pub refused: Option<String>,
 }
 

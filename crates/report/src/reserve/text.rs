@@ -130,6 +130,11 @@ pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), 
     }
 }
 
+/// `once`, or how often.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { counted(count, "time") }
+}
+
 /// What `reserve run` did, with a sentence for each thread that deserves one.
 pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let what = in_words(reservation.budget_ns, reservation.period_ns);
@@ -139,17 +144,17 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
         (granted, all) => format!("Reserved {what} for {granted} of {}.", counted(all, "thread")),
     };
     for row in rows {
-        let _ = match &row.refused {
-            Some(refused) => write!(out, "\n  {} ({}): {refused}", row.name, row.tid),
-            None if row.set > 1 => {
-                write!(
-                    out,
-                    "\n  {} ({}): set {} times, since the program changed its scheduling",
-                    row.name, row.tid, row.set
-                )
-            }
-            None => Ok(()),
+        let mut say = |what: String| {
+            let _ = write!(out, "\n  {} ({}): {what}", row.name, row.tid);
         };
+        match &row.refused {
+            Some(refused) => say(refused.clone()),
+            None if row.set > 1 => say(format!("set {} times, since the program changed its scheduling", row.set)),
+            None => {}
+        }
+        if row.set_anew > 0 {
+            say(format!("set anew {}, since the kernel did not let it run", times(row.set_anew)));
+        }
     }
     out
 }
@@ -421,6 +426,24 @@ mod tests {
         let late = ProofReport { with: counts(1_000, 1).with_unseen(5), ..report(&trials).proof.unwrap() };
         let verdict = ReserveReport { proof: Some(late), ..report(&trials) }.verdict();
         assert!(verdict.contains("1 of 1,000 jobs was late with it (besides 5 not seen)"), "{verdict}");
+    }
+
+    #[test]
+    fn what_became_of_each_thread_of_a_command_is_told() {
+        let row = |tid, set, set_anew, refused: Option<&str>| SetRow {
+            tid,
+            name: "loop".to_owned(),
+            set,
+            set_anew,
+            refused: refused.map(str::to_owned),
+        };
+        let rows = [row(1, 1, 0, None), row(2, 1, 1, None), row(3, 2, 2, None), row(4, 1, 2, Some("it is over"))];
+        assert_eq!(
+            run_text(Reservation { budget_ns: 2_000_000, period_ns: PERIOD }, &rows),
+            "Reserved 2.00 ms of every 10.0 ms for 3 of 4 threads.\n  loop (2): set anew once, since the kernel did not let it run\n  \
+             loop (3): set 2 times, since the program changed its scheduling\n  loop (3): set anew 2 times, since the kernel did not \
+             let it run\n  loop (4): it is over\n  loop (4): set anew 2 times, since the kernel did not let it run"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A command that runs with a reservation for some of its threads.
 
 use punctual_kernel::other_thread::{Before, ThreadScheduling, family, threads_of};
+use punctual_kernel::reservation_watch::{Freed, ReservationWatch, Stuck};
 use punctual_kernel::{Refused, own_child};
 use punctual_reserve::Reservation;
 use regex::Regex;
@@ -28,7 +29,9 @@ pub struct HeldThread {
     pub name: String,
     /// How often the reservation was set.
     pub set: u64,
-    /// Why it was refused.
+    /// How often it was set anew, since the kernel did not let the thread run although it had work and time reserved.
+    pub set_anew: u64,
+    /// Why it was refused, or given up.
     pub refused: Option<String>,
 }
 
@@ -41,6 +44,8 @@ pub struct Held {
     pub threads: Vec<HeldThread>,
     /// Further threads, which are not listed.
     pub not_listed: u64,
+    /// Whether a reservation was given up, since the kernel did not let its thread run.
+    pub given_up: bool,
 }
 
 /// Threads beyond this number get the reservation, but are not listed.
@@ -53,7 +58,7 @@ const FIRST: Duration = Duration::from_secs(2);
 const ROUND: Duration = Duration::from_millis(10);
 
 /// Runs the command to its end. `signals` gives the signals that came since its last call, to be passed on; `tell`
-/// hears of each thread the first time.
+/// hears of each thread the first time, and each time that its reservation was set anew or given up.
 ///
 /// # Errors
 /// If the command cannot be started.
@@ -62,7 +67,14 @@ pub fn run(
     signals: &mut dyn FnMut() -> Vec<i32>,
     tell: &mut dyn FnMut(&HeldThread),
 ) -> Result<Held, Refused> {
-    let mut holding = Holding { plan, known: BTreeMap::new(), listed: Vec::new(), not_listed: 0 };
+    let mut holding = Holding {
+        plan,
+        known: BTreeMap::new(),
+        listed: Vec::new(),
+        not_listed: 0,
+        watch: ReservationWatch::default(),
+        given_up: false,
+    };
     let mut child = match plan.thread {
         Some(_) => own_child::start(&plan.words)?,
         // Its first thread has the reservation from its first instruction on.
@@ -80,11 +92,13 @@ pub fn run(
             looked = Some(Instant::now());
             holding.look(child.id(), tell);
         }
+        holding.free_stuck(tell);
         for signal in signals() {
             own_child::pass_on(&child, signal);
         }
         if let Some(status) = ended(&mut child)? {
-            return Ok(Held { end: status, threads: holding.listed, not_listed: holding.not_listed });
+            let Holding { listed: threads, not_listed, given_up, .. } = holding;
+            return Ok(Held { end: status, threads, not_listed, given_up });
         }
         std::thread::sleep(ROUND);
     }
@@ -106,6 +120,8 @@ struct Holding<'a> {
     known: BTreeMap<u32, (Before, Option<usize>, bool)>,
     listed: Vec<HeldThread>,
     not_listed: u64,
+    watch: ReservationWatch,
+    given_up: bool,
 }
 
 impl Holding<'_> {
@@ -119,7 +135,7 @@ impl Holding<'_> {
             return self.note(before, refused, tell);
         }
         let name = self.plan.words[0].rsplit('/').next().unwrap_or_default().to_owned();
-        let thread = HeldThread { tid, name, set: u64::from(refused.is_none()), refused };
+        let thread = HeldThread { tid, name, set: u64::from(refused.is_none()), set_anew: 0, refused };
         tell(&thread);
         self.listed.push(thread);
     }
@@ -147,12 +163,42 @@ impl Holding<'_> {
         }
     }
 
+    /// Frees threads that the kernel does not let run.
+    fn free_stuck(&mut self, tell: &mut dyn FnMut(&HeldThread)) {
+        for stuck in self.watch.look() {
+            self.take_stuck(stuck, tell);
+        }
+    }
+
+    /// Notes that a thread was stuck. One whose reservation was given up is not given it again.
+    fn take_stuck(&mut self, stuck: Stuck, tell: &mut dyn FnMut(&HeldThread)) {
+        let Some((_, index, is_refused)) = self.known.get_mut(&stuck.tid) else { return };
+        let listed = index.map(|index| &mut self.listed[index]);
+        let (set_anew, refused) = match stuck.freed {
+            Freed::SetAnew => (1, None),
+            Freed::GivenUp(why) => (0, Some(why)),
+        };
+        *is_refused |= refused.is_some();
+        self.given_up |= refused.is_some();
+        if let Some(thread) = listed {
+            thread.set_anew += set_anew;
+            thread.refused = refused;
+            tell(thread);
+        }
+    }
+
     fn note(&mut self, before: Before, refused: Option<String>, tell: &mut dyn FnMut(&HeldThread)) {
         let again = self.known.get(&before.tid).filter(|(known, ..)| known.is_there()).and_then(|(_, index, _)| *index);
         let index = match again {
             Some(index) => Some(index),
             None if self.listed.len() < MAX_LISTED => {
-                self.listed.push(HeldThread { tid: before.tid, name: before.name.clone(), set: 0, refused: None });
+                self.listed.push(HeldThread {
+                    tid: before.tid,
+                    name: before.name.clone(),
+                    set: 0,
+                    set_anew: 0,
+                    refused: None,
+                });
                 Some(self.listed.len() - 1)
             }
             None => {
@@ -161,6 +207,9 @@ impl Holding<'_> {
             }
         };
         let is_refused = refused.is_some();
+        if !is_refused {
+            self.watch.begin(before.tid, self.wanted());
+        }
         if let Some(thread) = index.map(|index| &mut self.listed[index]) {
             thread.set += u64::from(!is_refused);
             thread.refused = refused;
@@ -175,6 +224,28 @@ impl Holding<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stuck_thread_is_told_each_time_and_loses_its_reservation_in_the_end() {
+        let plan = HeldPlan {
+            words: vec!["loop".to_owned()],
+            reservation: Reservation { budget_ns: 1_000_000, period_ns: 10_000_000 },
+            thread: None,
+        };
+        let (tid, watch) = (std::process::id(), ReservationWatch::default());
+        let (known, listed) = (BTreeMap::new(), Vec::new());
+        let mut holding = Holding { plan: &plan, known, listed, not_listed: 0, watch, given_up: false };
+        let mut told = Vec::new();
+        let mut tell = |thread: &HeldThread| told.push((thread.set, thread.set_anew, thread.refused.clone()));
+        holding.note_first(tid, None, &mut tell);
+        holding.take_stuck(Stuck { tid, freed: Freed::SetAnew }, &mut tell);
+        assert!(!holding.given_up);
+        holding.take_stuck(Stuck { tid, freed: Freed::GivenUp("so it is".to_owned()) }, &mut tell);
+        // Nobody knows that one.
+        holding.take_stuck(Stuck { tid: tid + 1, freed: Freed::SetAnew }, &mut tell);
+        assert!(holding.given_up && holding.known[&tid].2, "it is not asked for again");
+        assert_eq!(told, [(1, 0, None), (1, 1, None), (1, 1, Some("so it is".to_owned()))]);
+    }
 
     #[test]
     fn those_that_have_ended_are_forgotten_however_many_there_are() {

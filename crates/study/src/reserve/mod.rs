@@ -5,12 +5,14 @@
 //! change is undone.
 
 mod device;
+mod followed;
 mod held;
 mod phases;
 mod program;
 mod proof;
 mod search;
 mod stolen;
+mod stuck;
 mod subject;
 mod thread;
 mod threads;
@@ -31,6 +33,7 @@ use device::DeviceRuns;
 use program::Program;
 use punctual_kernel::Refused;
 use punctual_kernel::other_thread::Before;
+use punctual_kernel::reservation_watch::Stuck;
 use punctual_load::Load;
 use punctual_probe::Step;
 use punctual_recording::EndReason;
@@ -257,6 +260,11 @@ fn search_and_prove(
 pub struct Running<'a>(program::Left<'a>);
 
 impl Running<'_> {
+    /// Frees threads that the kernel does not let run although they have their reservations, and says what was done. Call it often.
+    pub fn free_stuck(&mut self) -> Vec<Stuck> {
+        self.0.free_stuck()
+    }
+
     /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.0.has_ended()

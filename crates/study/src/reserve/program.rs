@@ -1,18 +1,21 @@
 //! The program whose thread is studied, and the load beside it.
 
 use super::device::DeviceSubject;
+use super::followed::{Came, Followed, Next};
 use super::stolen::Stolen;
+use super::stuck::StuckThreads;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
 use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
 use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family, is_of_kernel};
+use punctual_kernel::reservation_watch::Stuck;
 use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
-use punctual_recording::{EndReason, LoadInfo, Wakeup};
-use punctual_reserve::{Activation, Attempt, AttemptCounts, Job, Reservation, Setting};
+use punctual_recording::{EndReason, LoadInfo};
+use punctual_reserve::{Attempt, AttemptCounts, Job, Reservation, Setting};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -60,45 +63,10 @@ pub(super) struct Program<'a> {
     keeper: Keeper,
     /// What could not be put back, until somebody asks.
     not_put_back: Vec<String>,
+    stuck: StuckThreads,
     info: LoadInfo,
     command_line: Vec<String>,
     cpus: Vec<u32>,
-}
-
-/// What following for some time showed.
-pub(super) struct Followed<'a> {
-    /// Activations that ended since the last look.
-    pub(super) activations: &'a [(u32, Activation, u64)],
-    /// Activations that were not seen, or of which the end was not seen: whose, and how many.
-    unseen: &'a [(u32, u64)],
-    /// What the host has taken.
-    stolen: &'a Stolen,
-    /// Since it began.
-    pub(super) elapsed: Duration,
-    /// Now, ns of `CLOCK_MONOTONIC`.
-    pub(super) now_ns: u64,
-}
-
-impl Followed<'_> {
-    /// What the host may have taken from an activation, ns.
-    fn stolen_ns(&self, activation: &Activation) -> u64 {
-        self.stolen.between(activation.released_ns, activation.finished_ns)
-    }
-
-    /// How many activations of a thread were not seen.
-    fn unseen_of(&self, tid: u32) -> u64 {
-        self.unseen.iter().filter(|(of, _)| *of == tid).map(|(_, count)| count).sum()
-    }
-}
-
-/// What a look at a followed thread decides.
-pub(super) enum Next {
-    /// Go on.
-    Go,
-    /// Enough is known.
-    Enough,
-    /// Somebody wants the study to end.
-    Stop,
 }
 
 impl<'a> Program<'a> {
@@ -131,6 +99,7 @@ impl<'a> Program<'a> {
             beside: Vec::new(),
             keeper,
             not_put_back: Vec::new(),
+            stuck: StuckThreads::default(),
             info: LoadInfo {
                 name: plan.load.name.clone(),
                 commands: plan.load.commands.iter().map(|command| command.words.clone()).collect(),
@@ -162,26 +131,23 @@ impl<'a> Program<'a> {
         plan.command_line.clone_from(&self.command_line);
         let mut stolen = Stolen::default();
         let cpus = &self.cpus;
-        let (mut activations, mut unseen) = (Vec::new(), Vec::new());
+        let mut came = Came::default();
         let (command, load) = (&mut self.command, &mut self.load);
+        let (keeper, stuck) = (&mut self.keeper, &mut self.stuck);
         let mut failure = None;
         let outcome = punctual_probe::run(&plan, &mut |observation: &mut Observation<'_>| {
             if observation.ended_ns.is_some() {
                 return Step::Go;
             }
-            activations.clear();
-            activations.extend(observation.finished.iter().filter_map(activation));
-            unseen.clear();
-            unseen.extend_from_slice(observation.unseen);
-            unseen.extend(
-                observation.finished.iter().filter(|wakeup| wakeup.work_ns.is_none()).map(|wakeup| (wakeup.tid, 1)),
-            );
+            came.take(observation);
             let now_ns = clock::monotonic_ns();
             stolen.look(cpus, now_ns);
-            let (activations, unseen, stolen) = (&activations, &unseen, &stolen);
-            let followed = Followed { activations, unseen, stolen, elapsed: observation.elapsed, now_ns };
+            let followed = came.followed(&stolen, observation.elapsed, now_ns);
             if command.as_mut().is_some_and(|command| command.look().over) {
                 return Step::Stop(EndReason::CommandEnded, None);
+            }
+            if stuck.take(keeper.free_stuck()) {
+                return Step::Stop(EndReason::Completed, None);
             }
             if let Some(load) = load {
                 failure = failure.take().or(load.look().failure);
@@ -334,6 +300,10 @@ impl<'a> Program<'a> {
                 false => Next::Stop,
             }
         })?;
+        if let Some((tid, why)) = self.stuck.given_up() {
+            let refused = Refused::because(format!("keeping the reservation of thread {tid}"), why);
+            return Ok(AllMade::Refused(tid, refused));
+        }
         if end == StudyEnd::Finished
             && let Some(made) = changed_meanwhile(threads, &settings)
         {
@@ -440,16 +410,19 @@ impl Tried for Program<'_> {
                 false => Next::Stop,
             }
         })?;
+        if let Some((_, why)) = self.stuck.given_up() {
+            return Ok(Made::Refused { why, is_full: false });
+        }
         if overruled {
             return Ok(Made::Refused { why: OVERRULED.to_owned(), is_full: false });
         }
         Ok(Made::Counts(end, done))
     }
 
-    /// Puts every thread back; returns what could not be put back since the last time.
+    /// Puts every thread back; returns what could not be put back since the last time, and whom the kernel did not let run.
     fn put_back(&mut self) -> Vec<String> {
         self.restore();
-        std::mem::take(&mut self.not_put_back)
+        std::mem::take(&mut self.not_put_back).into_iter().chain(self.stuck.in_words()).collect()
     }
 }
 
@@ -457,22 +430,13 @@ impl Tried for Program<'_> {
 pub(super) struct Left<'a>(Program<'a>);
 
 impl Left<'_> {
+    /// Threads that the kernel did not let run, since the last look.
+    pub(super) fn free_stuck(&mut self) -> Vec<Stuck> {
+        self.0.keeper.free_stuck()
+    }
+
     pub(super) fn has_ended(&mut self) -> bool {
         self.0.load = None;
         self.0.command.as_mut().is_none_or(|command| command.look().over)
     }
-}
-
-/// What is known about an activation: its thread, itself, and how late it was without waiting for the CPU. One that did
-/// not end is left out.
-fn activation(wakeup: &Wakeup) -> Option<(u32, Activation, u64)> {
-    let work_ns = wakeup.work_ns?;
-    let finished_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
-    let activation = Activation {
-        released_ns: wakeup.expected_ns,
-        latency_ns: wakeup.total_ns,
-        finished_ns,
-        executed_ns: wakeup.executed_ns.unwrap_or(work_ns),
-    };
-    Some((wakeup.tid, activation, wakeup.irq_ns.unwrap_or(0) + wakeup.wake_ns.unwrap_or(0)))
 }

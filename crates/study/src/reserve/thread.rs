@@ -1,6 +1,7 @@
 //! Which thread it is for, and what its job is.
 
-use super::program::{Next, Program};
+use super::followed::Next;
+use super::program::Program;
 use super::subject::Tried as _;
 use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
 use crate::StudyError;

@@ -7,13 +7,14 @@ use crate::output::{self, Output, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::other_thread::Before;
+use punctual_kernel::reservation_watch::{Freed, Stuck};
 use punctual_load::Load;
 use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
 use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, compare};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
-    Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd, Subject,
+    Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, Running, StudyEnd, Subject,
 };
 use std::time::Duration;
 
@@ -59,13 +60,29 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     } else {
         output::print_text(&reserve::text(&report));
     }
-    if let Some(mut running) = running {
-        output::note("the command keeps running with its reservation; Ctrl-C ends it");
-        while !running.has_ended() && !interrupted.is_set() {
-            std::thread::sleep(ROUND);
+    let keeps_it = running.is_none_or(|running| until_it_ends(running, &interrupted));
+    Ok(code.max(u8::from(!keeps_it)))
+}
+
+/// Waits for a command that keeps its reservation; returns whether it did to its end.
+fn until_it_ends(mut running: Running<'_>, interrupted: &Interrupted) -> bool {
+    output::note("the command keeps running with its reservation; Ctrl-C ends it");
+    let mut keeps_it = true;
+    while !running.has_ended() && !interrupted.is_set() {
+        for Stuck { tid, freed } in running.free_stuck() {
+            keeps_it &= freed == Freed::SetAnew;
+            output::note(&match freed {
+                Freed::SetAnew => {
+                    format!(
+                        "thread {tid} had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
+                    )
+                }
+                Freed::GivenUp(why) => format!("thread {tid} has no reservation any more: {why}"),
+            });
         }
+        std::thread::sleep(ROUND);
     }
-    Ok(code)
+    keeps_it
 }
 
 /// The soft device that the user asked for.

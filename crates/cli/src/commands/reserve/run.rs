@@ -21,8 +21,9 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
     })?;
     let code = held.end.code().or_else(|| held.end.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    // Someone who runs a command with a reservation counts on it: without one, success is no success.
-    let is_reserved = held.not_listed > 0 || held.threads.iter().any(|thread| thread.refused.is_none());
+    // Someone who runs a command with a reservation counts on it: without one, or without it in the end, success is no success.
+    let got_it = held.not_listed > 0 || held.threads.iter().any(|thread| thread.refused.is_none());
+    let is_reserved = got_it && !held.given_up;
     let code = if code == 0 && !is_reserved && !arguments.ignore_failure { 1 } else { code };
     let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();
     if output.json {
@@ -34,12 +35,17 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
 }
 
 fn row(thread: HeldThread) -> SetRow {
-    let HeldThread { tid, name, set, refused } = thread;
-    SetRow { tid, name, set, refused }
+    let HeldThread { tid, name, set, set_anew, refused } = thread;
+    SetRow { tid, name, set, set_anew, refused }
 }
 
 fn tell(thread: &HeldThread) {
+    let (name, tid) = (&thread.name, thread.tid);
     if let Some(refused) = &thread.refused {
-        output::say(&format!("warning: `{}` ({}) has no reservation: {refused}", thread.name, thread.tid));
+        output::say(&format!("warning: `{name}` ({tid}) has no reservation: {refused}"));
+    } else if thread.set_anew > 0 {
+        output::say(&format!(
+            "warning: `{name}` ({tid}) had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
+        ));
     }
 }

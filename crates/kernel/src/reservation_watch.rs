@@ -1,0 +1,310 @@
+//! A watch over threads with a reservation: one that the kernel keeps from the CPU for good is freed.
+//!
+//! A thread that has used up its budget waits until the kernel gives it the next one. A kernel under load may fail to do so: then
+//! the thread has work to do and never runs again until somebody changes how it is scheduled. Whoever gives a thread a reservation
+//! looks here again and again: a stuck thread is made an ordinary one for a moment, and its reservation is set anew. If that
+//! happens too often, it remains an ordinary thread.
+//!
+//! A look costs two small files of `/proc` for each thread, twice a second at most.
+
+use crate::other_thread::ThreadScheduling;
+use crate::{Refused, clock};
+use punctual_recording::counted;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A thread with work to do is stuck if it has not run for so many of its periods...
+const STUCK_PERIODS: u64 = 20;
+/// ... and for at least this long, ns.
+const MIN_STUCK_NS: u64 = 2_000_000_000;
+/// How often to look, ns.
+const LOOK_NS: u64 = 500_000_000;
+/// After a longer break, in which this program was kept from looking, what was seen before it says nothing, ns.
+const MAX_BREAK_NS: u64 = 1_500_000_000;
+/// A thread that is stuck so many times...
+const MAX_STUCK: usize = 3;
+/// ... within this time loses its reservation, ns: ten minutes.
+const WITHIN_NS: u64 = 600_000_000_000;
+/// No more threads than this are watched.
+const MAX_WATCHED: usize = 256;
+
+/// What was done for a stuck thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Freed {
+    /// Its reservation was set anew.
+    SetAnew,
+    /// It is an ordinary thread now, and why.
+    GivenUp(String),
+}
+
+/// A thread that the kernel did not let run although it had work and a reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// Its number.
+    pub tid: u32,
+    /// What was done.
+    pub freed: Freed,
+}
+
+/// What is known of a thread at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reading {
+    /// Whether it would run if it were let.
+    is_runnable: bool,
+    /// How long it has run, in a unit of its own.
+    ran: u64,
+}
+
+/// A thread that is watched.
+#[derive(Debug)]
+struct Watched {
+    /// `None`: it has no reservation for now.
+    scheduling: Option<ThreadScheduling>,
+    /// How long it had run when it was seen to be runnable, and since when that is so, ns.
+    waits: Option<(u64, u64)>,
+    /// When it was last seen, ns.
+    seen_ns: u64,
+    /// When it was stuck, ns; the last few times.
+    stuck_ns: VecDeque<u64>,
+}
+
+impl Watched {
+    /// Takes a reading of a thread with this period; returns whether it is stuck.
+    fn is_stuck(&mut self, reading: Reading, period_ns: u64, now_ns: u64) -> bool {
+        let is_continued = now_ns.saturating_sub(self.seen_ns) <= MAX_BREAK_NS;
+        self.seen_ns = now_ns;
+        if !reading.is_runnable {
+            self.waits = None;
+            return false;
+        }
+        match self.waits {
+            Some((ran, since_ns)) if is_continued && ran == reading.ran => {
+                let limit_ns = period_ns.saturating_mul(STUCK_PERIODS).max(MIN_STUCK_NS);
+                now_ns.saturating_sub(since_ns) >= limit_ns
+            }
+            _ => {
+                self.waits = Some((reading.ran, now_ns));
+                false
+            }
+        }
+    }
+
+    /// Counts that it is stuck now; returns how many times it was in the last ten minutes.
+    fn count(&mut self, now_ns: u64) -> usize {
+        self.waits = None;
+        self.stuck_ns.push_back(now_ns);
+        self.stuck_ns.retain(|at_ns| now_ns.saturating_sub(*at_ns) <= WITHIN_NS);
+        self.stuck_ns.len()
+    }
+}
+
+/// Threads with a reservation, as they were seen so far.
+#[derive(Debug, Default)]
+pub struct ReservationWatch {
+    threads: BTreeMap<u32, Watched>,
+    looked_ns: Option<u64>,
+}
+
+impl ReservationWatch {
+    /// From now on the thread is scheduled so; it is watched if that is a reservation.
+    pub fn begin(&mut self, tid: u32, scheduling: ThreadScheduling) {
+        let scheduling = Some(scheduling).filter(|scheduling| scheduling.reservation().is_some());
+        if let Some(watched) = self.threads.get_mut(&tid) {
+            (watched.scheduling, watched.waits) = (scheduling, None);
+        } else if scheduling.is_some() && self.threads.len() < MAX_WATCHED {
+            let watched = Watched { scheduling, waits: None, seen_ns: 0, stuck_ns: VecDeque::new() };
+            self.threads.insert(tid, watched);
+        }
+    }
+
+    /// No thread has its reservation any more.
+    pub fn rest(&mut self) {
+        for watched in self.threads.values_mut() {
+            (watched.scheduling, watched.waits) = (None, None);
+        }
+    }
+
+    /// Looks at the threads, at most twice a second, and frees those that are stuck. Call it as often as you like.
+    pub fn look(&mut self) -> Vec<Stuck> {
+        let now_ns = clock::monotonic_ns();
+        if self.looked_ns.is_some_and(|looked_ns| now_ns.saturating_sub(looked_ns) < LOOK_NS) {
+            return Vec::new();
+        }
+        self.look_at(now_ns, &mut reading, &mut free)
+    }
+
+    /// Looks now. `read` reads a thread, `None` if it has ended; `free` makes it ordinary and, if it may have its reservation
+    /// again, sets that, and says whether the thread still had it.
+    fn look_at(
+        &mut self,
+        now_ns: u64,
+        read: &mut dyn FnMut(u32) -> Option<Reading>,
+        free: &mut dyn FnMut(u32, ThreadScheduling, bool) -> Result<bool, Refused>,
+    ) -> Vec<Stuck> {
+        self.looked_ns = Some(now_ns);
+        let mut found = Vec::new();
+        self.threads.retain(|tid, watched| {
+            let Some(scheduling) = watched.scheduling else { return true };
+            let Some(reading) = read(*tid) else { return false };
+            let period_ns = scheduling.reservation().map_or(0, |(_, period_ns)| period_ns);
+            if !watched.is_stuck(reading, period_ns, now_ns) {
+                return true;
+            }
+            let times = watched.count(now_ns);
+            let freed = match free(*tid, scheduling, times < MAX_STUCK) {
+                Ok(false) => return true,
+                Ok(true) if times < MAX_STUCK => Freed::SetAnew,
+                Ok(true) => Freed::GivenUp(format!(
+                    "it had work to do and time reserved, but the kernel did not let it run, {} within ten minutes: it is an \
+                     ordinary thread now",
+                    counted(times, "time")
+                )),
+                Err(refused) => Freed::GivenUp(refused.to_string()),
+            };
+            if freed != Freed::SetAnew {
+                watched.scheduling = None;
+            }
+            found.push(Stuck { tid: *tid, freed });
+            true
+        });
+        found
+    }
+}
+
+/// What the kernel says of a thread.
+fn reading(tid: u32) -> Option<Reading> {
+    let place = format!("/proc/{tid}/task/{tid}");
+    let stat = std::fs::read(format!("{place}/stat")).ok()?;
+    let (is_runnable, ticks) = state_and_ticks(&String::from_utf8_lossy(&stat))?;
+    if !is_runnable {
+        return Some(Reading { is_runnable, ran: 0 });
+    }
+    let precise = std::fs::read_to_string(format!("{place}/schedstat")).ok();
+    let precise = precise.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
+    // A kernel that does not count so precisely says 0.
+    Some(Reading { is_runnable, ran: precise.filter(|ran| *ran > 0).unwrap_or(ticks) })
+}
+
+/// Whether a thread is runnable, and its CPU time in ticks, by its `stat`.
+fn state_and_ticks(stat: &str) -> Option<(bool, u64)> {
+    // The name in parentheses may hold anything; the state, third of all fields, follows it, and user and system time are the
+    // fourteenth and the fifteenth.
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    let is_runnable = fields.next()? == "R";
+    let user: u64 = fields.nth(14 - 4)?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some((is_runnable, user.saturating_add(system)))
+}
+
+/// Makes a thread that is still scheduled so an ordinary one, which always lets it run, and sets its reservation again if it may
+/// have it. Returns whether it was scheduled so.
+fn free(tid: u32, scheduling: ThreadScheduling, again: bool) -> Result<bool, Refused> {
+    if ThreadScheduling::of(tid)? != scheduling {
+        return Ok(false);
+    }
+    ThreadScheduling::ordinary().set(tid)?;
+    if again {
+        scheduling.set(tid)?;
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const TID: u32 = 7;
+
+    /// Looks every 500 ms at a thread with a reservation of this period that is runnable, or not, and has run for so long; returns at
+    /// which looks it was stuck.
+    fn stuck_at(period_ns: u64, readings: &[Option<u64>]) -> Vec<(usize, Freed)> {
+        let scheduling = ThreadScheduling::reserved(period_ns / 10, period_ns);
+        let mut watch = ReservationWatch::default();
+        watch.begin(TID, scheduling);
+        let mut stuck = Vec::new();
+        for (place, ran) in readings.iter().enumerate() {
+            let now_ns = 1_000 + place as u64 * LOOK_NS;
+            let reading = Reading { is_runnable: ran.is_some(), ran: ran.unwrap_or(0) };
+            let found = watch.look_at(now_ns, &mut |_| Some(reading), &mut |tid, freed, _| {
+                assert_eq!((tid, freed), (TID, scheduling));
+                Ok(true)
+            });
+            stuck.extend(found.into_iter().map(|stuck| (place, stuck.freed)));
+        }
+        stuck
+    }
+
+    #[test]
+    fn a_thread_is_stuck_where_it_is_runnable_and_does_not_run() {
+        let runs: Vec<Option<u64>> = (0..20).map(Some).collect();
+        assert!(stuck_at(10 * MS, &runs).is_empty());
+        assert!(stuck_at(10 * MS, &[None; 20]).is_empty(), "it sleeps");
+        // Two seconds after it was first seen so: four looks later.
+        assert_eq!(stuck_at(10 * MS, &[Some(5); 5]), [(4, Freed::SetAnew)]);
+        let sleeps_and_runs = [Some(5), Some(5), None, Some(5), Some(5), Some(6), Some(6)];
+        assert!(stuck_at(10 * MS, &sleeps_and_runs).is_empty());
+        // Twenty periods are longer.
+        assert_eq!(stuck_at(400 * MS, &[Some(5); 17]), [(16, Freed::SetAnew)]);
+    }
+
+    #[test]
+    fn the_third_time_within_ten_minutes_the_reservation_is_given_up() {
+        let stuck = stuck_at(10 * MS, &[Some(5); 40]);
+        assert_eq!(stuck.iter().map(|(place, _)| *place).collect::<Vec<usize>>(), [4, 9, 14], "{stuck:?}");
+        assert!(matches!(&stuck[2].1, Freed::GivenUp(why) if why.contains("3 times")), "{stuck:?}");
+        // Between two times it ran for longer than that.
+        let mut readings: Vec<Option<u64>> = vec![Some(0); 10];
+        for from in [1, 2_000] {
+            readings.extend((from..from + 1_300).map(Some));
+            readings.extend([Some(from + 1_299); 5]);
+        }
+        let stuck = stuck_at(10 * MS, &readings);
+        assert!(stuck.len() == 4 && stuck.iter().all(|(_, freed)| *freed == Freed::SetAnew), "{stuck:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_set_anew_is_given_up_and_what_others_changed_is_left_alone() {
+        let scheduling = ThreadScheduling::reserved(MS, 10 * MS);
+        let mut watch = ReservationWatch::default();
+        watch.begin(TID, scheduling);
+        watch.begin(8, ThreadScheduling::fifo(50));
+        let reading = Reading { is_runnable: true, ran: 1 };
+        let mut found = Vec::new();
+        for look in 0..20 {
+            found.extend(watch.look_at(look * LOOK_NS, &mut |_| Some(reading), &mut |_, _, _| {
+                Err(Refused::because("setting it", "there is no room"))
+            }));
+        }
+        let why = Refused::because("setting it", "there is no room").to_string();
+        assert_eq!(found, [Stuck { tid: TID, freed: Freed::GivenUp(why) }], "it is watched no longer");
+        watch.begin(TID, scheduling);
+        for look in 20..40 {
+            let found = watch.look_at(look * LOOK_NS, &mut |_| Some(reading), &mut |_, _, _| Ok(false));
+            assert!(found.is_empty(), "{found:?}");
+        }
+        // This program was kept from looking: nobody knows what happened meanwhile.
+        watch.begin(TID, scheduling);
+        for look in 0..20 {
+            let now_ns = (100 + look) * 2 * MIN_STUCK_NS;
+            let found = watch.look_at(now_ns, &mut |_| Some(reading), &mut |_, _, _| Ok(true));
+            assert!(found.is_empty(), "{found:?}");
+        }
+        watch.look_at(1_000 * MIN_STUCK_NS, &mut |_| None, &mut |_, _, _| Ok(true));
+        assert!(watch.threads.is_empty(), "it has ended");
+    }
+
+    #[test]
+    fn the_kernels_words_on_a_thread_are_read() {
+        let stat = |state: &str| format!("7 (a) b) {state} 1 7 7 0 -1 64 0 0 0 0 12 30 0 0 20 0 1 0 99");
+        assert_eq!(state_and_ticks(&stat("R")), Some((true, 42)));
+        assert_eq!(state_and_ticks(&stat("S")), Some((false, 42)));
+        assert_eq!(state_and_ticks("7 (a"), None);
+        std::thread::spawn(|| {
+            let now = reading(clock::thread_id()).unwrap();
+            assert!(now.is_runnable, "{now:?}");
+        })
+        .join()
+        .unwrap();
+    }
+}
