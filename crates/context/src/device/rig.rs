@@ -17,6 +17,8 @@ use crate::context::{Context, Reservation};
 use crate::own::process::{OwnProcess, Tally};
 use crate::own::{Ended, OwnCounts};
 use punctual_datapump::{DecodingCounts, Line};
+use punctual_kernel::other_thread::ThreadScheduling;
+use punctual_kernel::reservation_watch::{Freed, ReservationWatch};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock};
@@ -73,6 +75,8 @@ struct Running {
     tally: Option<Arc<Tally>>,
     records_lost: u64,
     phase: usize,
+    /// Whether its thread's reservation is the one that is watched.
+    is_watched: bool,
 }
 
 /// Devices at work. They stop when this is dropped.
@@ -82,6 +86,7 @@ pub struct Rig {
     claims: Vec<Claim>,
     /// Below the devices' threads on each CPU, once they run.
     below: Vec<RoomBelow>,
+    watch: ReservationWatch,
 }
 
 impl Rig {
@@ -96,7 +101,7 @@ impl Rig {
         let claims = shares.map(take).collect::<Result<_, _>>()?;
         let native = Speed::native();
         let devices = setups.iter().map(|setup| prepare(setup, setup.cpu, native)).collect::<Result<_, _>>()?;
-        Ok(Rig { devices, claims, below: Vec::new() })
+        Ok(Rig { devices, claims, below: Vec::new(), watch: ReservationWatch::default() })
     }
 
     /// Begins: the first interrupt of each device comes a period from now.
@@ -184,10 +189,31 @@ impl Rig {
             if let (Some(Reservation { runtime_ns, period_ns, .. }), true) = (phase.reservation, tid != 0) {
                 let scheduling = Scheduling::Deadline { runtime_ns, period_ns };
                 scheduling::set_scheduling_of(tid, scheduling, device.setup.reclaim)?;
+                device.is_watched = false;
             }
             tell(index, phase);
         }
         Ok(())
+    }
+
+    /// Frees the devices' threads that the kernel does not let run although they have work to do and a reservation: call it with each
+    /// [`Rig::round`]. Returns the index of each device, and what was done.
+    pub fn free_stuck(&mut self) -> Vec<(usize, Freed)> {
+        for device in &mut self.devices {
+            let tid = device.control.tid.load(Relaxed);
+            // A competing one gets its reservation from its governor, period by period.
+            let is_reserved = matches!(device.setup.context, Context::Reservation(_)) && !device.setup.compete;
+            if is_reserved
+                && tid != 0
+                && !device.is_watched
+                && let Ok(scheduling) = ThreadScheduling::of(tid)
+            {
+                self.watch.begin(tid, scheduling);
+                device.is_watched = true;
+            }
+        }
+        let of = |tid: u32| self.devices.iter().position(|device| device.control.tid.load(Relaxed) == tid);
+        self.watch.look().into_iter().filter_map(|stuck| Some((of(stuck.tid)?, stuck.freed))).collect()
     }
 
     /// Stops all devices and hands on the rest.
@@ -319,7 +345,17 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         kernel.prepare(&line, &work, u32::try_from(job.units()).unwrap_or(u32::MAX))?;
     }
     let place = place(setup, cpu, (line, work, &job), kernel.as_ref(), &control)?;
-    Ok(Running { setup: setup.clone(), job, kernel, place, control, tally, records_lost: 0, phase: 0 })
+    Ok(Running {
+        setup: setup.clone(),
+        job,
+        kernel,
+        place,
+        control,
+        tally,
+        records_lost: 0,
+        phase: 0,
+        is_watched: false,
+    })
 }
 
 /// Where the work is done, in its state before it begins.

@@ -60,6 +60,14 @@ impl Observation<'_> {
         self.writer.totals()
     }
 
+    /// Notes in the recording what was not as asked, once.
+    pub fn note(&mut self, what: String) {
+        let fallbacks = &mut self.writer.provenance_mut().fallbacks;
+        if !fallbacks.contains(&what) {
+            fallbacks.push(what);
+        }
+    }
+
     /// Notes in the recording what went wrong with the load.
     pub fn load_trouble(&mut self, trouble: String) {
         self.writer.provenance_mut().load.trouble.push(trouble);

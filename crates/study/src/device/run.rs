@@ -10,6 +10,7 @@ use punctual_context::device::{Activation, Competing, Competitor, Decodes, Devic
 use punctual_context::{Context, Form, Reservation};
 use punctual_device::{Judge, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
+use punctual_kernel::reservation_watch::Freed;
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
@@ -144,7 +145,7 @@ impl Companion for Devices<'_> {
         self.rig.start().map_err(refused)
     }
 
-    fn round(&mut self, _: &mut Observation<'_>) -> Result<Step, StudyError> {
+    fn round(&mut self, observation: &mut Observation<'_>) -> Result<Step, StudyError> {
         let Devices { plan, rig, summaries, judges, phases_begun, writer, flushed, .. } = &mut *self;
         rig.round(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
         rig.change_phases(&mut |index, phase| {
@@ -159,7 +160,7 @@ impl Companion for Devices<'_> {
             *flushed = Instant::now();
             writer.flush()?;
         }
-        if let Some(stop) = self.work_ended() {
+        if let Some(stop) = self.work_ended().or_else(|| self.free_stuck(observation)) {
             return Ok(stop);
         }
         if self.rig.is_starved() {
@@ -213,6 +214,20 @@ impl<'a> Devices<'a> {
         let (index, ended, block) = self.rig.ended()?;
         let name = self.summaries[index].own.as_ref().map_or("", |own| own.name.as_str());
         Some(Step::Stop(EndReason::Failed, Some(format!("{name} ended at block {block}: {ended}"))))
+    }
+
+    /// Frees devices that the kernel does not let use their reservations; ends the run if one has to do without.
+    fn free_stuck(&mut self, observation: &mut Observation<'_>) -> Option<Step> {
+        for (index, freed) in self.rig.free_stuck() {
+            let name = &self.setups[index].name;
+            match freed {
+                Freed::SetAnew => observation.note(format!(
+                    "{name} had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
+                )),
+                Freed::GivenUp(why) => return Some(Step::Stop(EndReason::Failed, Some(format!("{name}: {why}")))),
+            }
+        }
+        None
     }
 
     fn ran_ns(&self) -> u64 {
