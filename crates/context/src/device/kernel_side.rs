@@ -207,10 +207,12 @@ impl KernelSide {
         self.decoder.as_ref().map(DecoderMemory::decoding).unwrap_or_default()
     }
 
-    /// The programs work no more than this part of each window, of which half is the most.
-    pub(crate) fn leave_others(&self, share: f64) {
-        let max_worked = share.clamp(0.0, MAX_SHARE) * WINDOW_NS as f64;
+    /// The programs work no more than this part of each window, of which half is the most. Returns the part.
+    pub(crate) fn leave_others(&self, share: f64) -> f64 {
+        let share = share.clamp(0.0, MAX_SHARE);
+        let max_worked = share * WINDOW_NS as f64;
         self.memory.write(|record| field!(record, max_worked), max_worked as u64);
+        share
     }
 
     /// Sets up the work and attaches the programs.

@@ -73,6 +73,8 @@ struct Running {
     control: Arc<Control>,
     /// For a user's own work in a process.
     tally: Option<Arc<Tally>>,
+    /// The part of a CPU that its work in the kernel may take.
+    max_share: Option<f64>,
     records_lost: u64,
     phase: usize,
     /// Whether its thread's reservation is the one that is watched.
@@ -295,6 +297,12 @@ impl Rig {
         self.devices[index].job
     }
 
+    /// The part of a CPU that a device's work may take in interrupt or softirq context, in each 100 ms: beyond that, blocks are
+    /// refused. `None` in other contexts.
+    pub fn max_share(&self, index: usize) -> Option<f64> {
+        self.devices[index].max_share
+    }
+
     /// The thread id of a device's worker, once it runs.
     pub fn worker(&self, index: usize) -> Option<u32> {
         Some(self.devices[index].control.tid.load(Relaxed)).filter(|tid| *tid != 0)
@@ -321,6 +329,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         (None, Some(received)) if setup.context.is_in_kernel() => Programs::Decode(received),
         _ => Programs::Filter,
     };
+    let mut max_share = None;
     let mut kernel = mode.map(|mode| KernelSide::load_with(mode, programs, setup.refuse_every)).transpose()?;
     let line = Line::new(setup.period_ns, setup.samples, setup.ring, setup.drop_stale);
     let job = match (&kernel, &received) {
@@ -340,7 +349,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         if setup.context.is_in_kernel() {
             // A budget is binding; what was only asked for as a load may take longer on a slower machine.
             let slower = if setup.own.is_some() { 1.0 } else { SLOWER };
-            kernel.leave_others(share_of(setup) * slower);
+            max_share = Some(kernel.leave_others(share_of(setup) * slower));
         }
         kernel.prepare(&line, &work, u32::try_from(job.units()).unwrap_or(u32::MAX))?;
     }
@@ -352,6 +361,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         place,
         control,
         tally,
+        max_share,
         records_lost: 0,
         phase: 0,
         is_watched: false,

@@ -132,6 +132,10 @@ pub struct DeviceSummary {
     pub lost: u64,
     /// Blocks that were not processed, to leave others their share of the CPU.
     pub refused: u64,
+    /// The share of a CPU that its work may take in interrupt or softirq context, in each 100 ms, millionths: blocks beyond that are
+    /// refused. `None` in other contexts, and in recordings too old to have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_share_millionths: Option<u64>,
     /// Blocks whose processing was cut short.
     pub cut: u64,
     /// Blocks whose interrupt came together with a later one's.

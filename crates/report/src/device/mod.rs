@@ -12,6 +12,7 @@ mod text;
 mod verdict;
 mod verify;
 mod watched;
+mod withheld;
 
 pub use answer::{DeviceAnswer, DeviceRunRow, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use origins::under_origins;

@@ -3,6 +3,7 @@
 use super::calibrated::miss;
 use super::own;
 use super::run::Run;
+use super::withheld;
 use crate::layout::{counted, grouped, shell_word};
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
@@ -122,7 +123,10 @@ pub(super) fn why_not_judged(device: &DeviceSummary) -> String {
         ),
         refused => {
             let kept = counted(refused, "block");
-            format!("punctual itself kept {kept} from it, to leave others their share of the CPU")
+            format!(
+                "punctual itself kept {kept} from it, to leave others their share of the CPU{}",
+                withheld::why(device)
+            )
         }
     }
 }

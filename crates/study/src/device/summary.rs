@@ -51,6 +51,7 @@ pub(super) fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index:
         mac_thousandths_ns: (mac_ns * 1e3).round() as u64,
         decoded,
         own,
+        max_share_millionths: rig.max_share(index).map(|share| (share * 1e6).round() as u64),
         ..DeviceSummary::default()
     }
 }
