@@ -103,17 +103,22 @@ fn with(mut threads: Vec<Before>, changed: &[Before]) -> anyhow::Result<Vec<Befo
     Ok(threads)
 }
 
-/// Drops the notes of these threads, which were restored; the caller holds the notes.
-pub(super) fn forget(restored: &[u32]) -> anyhow::Result<()> {
-    if !file()?.exists() {
+/// Drops the notes of these threads, which were restored. Without the lock it would drop what others note meanwhile.
+pub(super) fn forget(_held: &Lock, restored: &[u32]) -> anyhow::Result<()> {
+    forget_in(&directory()?, restored)
+}
+
+fn forget_in(directory: &Path, restored: &[u32]) -> anyhow::Result<()> {
+    let path = directory.join(NOTES);
+    if !path.exists() {
         return Ok(());
     }
-    let threads = without(take()?, restored);
+    let threads = without(read(directory)?, restored);
     if threads.is_empty() {
-        Place::of(&file()?)?.remove();
+        Place::of(&path)?.remove();
         return Ok(());
     }
-    write(&directory()?, threads)
+    write(directory, threads)
 }
 
 fn without(mut threads: Vec<Before>, restored: &[u32]) -> Vec<Before> {
@@ -151,6 +156,23 @@ mod tests {
                 }
             });
             assert_eq!(read(&directory).unwrap().len(), 8);
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_leaves_the_others_and_in_the_end_no_file() {
+        let place = tempfile::tempdir().unwrap();
+        let mut own = Before::of(punctual_kernel::clock::thread_id()).unwrap();
+        note_in(place.path(), std::slice::from_ref(&own)).unwrap();
+        own.tid += 1;
+        let other = own.tid;
+        write(place.path(), with(read(place.path()).unwrap(), &[own]).unwrap()).unwrap();
+        forget_in(place.path(), &[other - 1]).unwrap();
+        let left: Vec<u32> = read(place.path()).unwrap().iter().map(|before| before.tid).collect();
+        assert_eq!(left, [other]);
+        for _ in 0..2 {
+            forget_in(place.path(), &[other]).unwrap();
+            assert!(!place.path().join(NOTES).exists());
         }
     }
 

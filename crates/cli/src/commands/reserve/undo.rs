@@ -10,7 +10,9 @@ pub(super) fn run(output: Output) -> anyhow::Result<u8> {
     let changed = if held.is_some() { applied::take()? } else { Vec::new() };
     let rows: Vec<PutBackRow> = changed.iter().zip(put_back_all(&changed)).map(row).collect();
     let restored: Vec<u32> = rows.iter().filter(|row| row.refused.is_none()).map(|row| row.tid).collect();
-    applied::forget(&restored)?;
+    if let Some(held) = &held {
+        applied::forget(held, &restored)?;
+    }
     drop(held);
     let code = u8::from(restored.len() < rows.len());
     if output.json {
