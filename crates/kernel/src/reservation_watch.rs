@@ -11,11 +11,14 @@ use crate::other_thread::ThreadScheduling;
 use crate::{Refused, clock};
 use punctual_recording::counted;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// A thread with work to do is stuck if it has not run for so many of its periods...
 const STUCK_PERIODS: u64 = 20;
 /// ... and for at least this long, ns.
 const MIN_STUCK_NS: u64 = 2_000_000_000;
+/// How often to look where somebody waits for what comes of it.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How often to look, ns.
 const LOOK_NS: u64 = 500_000_000;
 /// After a longer break, in which this program was kept from looking, what was seen before it says nothing, ns.
@@ -132,6 +135,21 @@ impl ReservationWatch {
         self.look_at(now_ns, &mut reading, &mut free)
     }
 
+    /// Looks now, changes nothing, and forgets each thread of which enough is known: it runs, sleeps, has ended, or is added to `stuck`.
+    fn watch_only(&mut self, now_ns: u64, read: &mut dyn FnMut(u32) -> Option<Reading>, stuck: &mut Vec<u32>) {
+        self.threads.retain(|tid, watched| {
+            let period_ns = watched.scheduling.and_then(ThreadScheduling::reservation).map(|(_, period_ns)| period_ns);
+            let (Some(reading), Some(period_ns)) = (read(*tid), period_ns) else { return false };
+            let is_first = watched.waits.is_none();
+            if watched.is_stuck(reading, period_ns, now_ns) {
+                stuck.push(*tid);
+                return false;
+            }
+            // It still waits since the first look.
+            reading.is_runnable && (is_first || watched.waits.is_some_and(|(_, since_ns)| since_ns < now_ns))
+        });
+    }
+
     /// Looks now. `read` reads a thread, `None` if it has ended; `free` makes it ordinary and, if it may have its reservation
     /// again, sets that, and says whether the thread still had it.
     fn look_at(
@@ -167,6 +185,23 @@ impl ReservationWatch {
             true
         });
         found
+    }
+}
+
+/// Which of these threads, that have a reservation, the kernel does not let run although they have work to do. Takes as long as it takes
+/// each of them to run or to sleep: usually no time, and this long at most.
+pub fn stuck_now(threads: &[(u32, ThreadScheduling)], patience: Duration) -> Vec<u32> {
+    let mut watch = ReservationWatch::default();
+    threads.iter().for_each(|(tid, scheduling)| watch.begin(*tid, *scheduling));
+    let until_ns = clock::monotonic_ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
+    let mut stuck = Vec::new();
+    loop {
+        let now_ns = clock::monotonic_ns();
+        watch.watch_only(now_ns, &mut reading, &mut stuck);
+        if watch.threads.is_empty() || now_ns >= until_ns {
+            return stuck;
+        }
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 
@@ -292,6 +327,29 @@ mod tests {
         }
         watch.look_at(1_000 * MIN_STUCK_NS, &mut |_| None, &mut |_, _, _| Ok(true));
         assert!(watch.threads.is_empty(), "it has ended");
+    }
+
+    #[test]
+    fn who_is_stuck_now_is_found_without_waiting_for_the_others() {
+        let mut watch = ReservationWatch::default();
+        // One is stuck, one runs, one sleeps, one has ended.
+        (1..=4).for_each(|tid| watch.begin(tid, ThreadScheduling::reserved(MS, 10 * MS)));
+        let mut stuck = Vec::new();
+        let mut left = Vec::new();
+        for look in 0..50u64 {
+            let mut read = |tid: u32| match tid {
+                1 => Some(Reading { is_runnable: true, ran: 5 }),
+                2 => Some(Reading { is_runnable: true, ran: look }),
+                3 => Some(Reading { is_runnable: false, ran: 0 }),
+                _ => None,
+            };
+            watch.watch_only(1 + look * 50 * MS, &mut read, &mut stuck);
+            left.push(watch.threads.len());
+        }
+        assert_eq!((left[0], left[1], left[39], left[40]), (2, 1, 1, 0), "{left:?}");
+        assert_eq!(stuck, [1]);
+        let began = std::time::Instant::now();
+        assert!(stuck_now(&[], Duration::from_secs(60)).is_empty() && began.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct AppliedRow {
     pub keeps: bool,
     /// How it is scheduled now, in words; `None` if it has ended.
     pub now: Option<String>,
+    /// Whether the kernel does not let it run although it has work to do and time reserved.
+    pub stuck: bool,
     /// How `reserve undo` would schedule it: as it was before.
     pub before: String,
 }
@@ -59,7 +61,8 @@ pub fn applied_text(rows: &[AppliedRow]) -> String {
     let mut out = verdict(rows);
     for row in rows {
         let now = row.now.as_deref().unwrap_or("it has ended");
-        let _ = write!(out, "\n  {} ({}): {now}; before: {}", row.name, row.tid, row.before);
+        let stuck = if row.stuck { ", but the kernel does not let it run" } else { "" };
+        let _ = write!(out, "\n  {} ({}): {now}{stuck}; before: {}", row.name, row.tid, row.before);
     }
     if rows.iter().any(|row| row.now.is_some()) {
         let back = NextStep::new("puts back what is changed", "sudo punctual reserve undo".to_owned());
@@ -80,6 +83,7 @@ mod tests {
             name: name.to_owned(),
             keeps,
             now: now.map(str::to_owned),
+            stuck: false,
             before: "fifo:88".to_owned(),
         };
         let reserved = "a reservation of 2.20 ms in every 10.0 ms";
@@ -92,6 +96,8 @@ mod tests {
                  what is changed"
             )
         );
+        let stuck = applied_text(&[AppliedRow { stuck: true, ..kept.clone() }]);
+        assert!(stuck.contains(&format!("{reserved}, but the kernel does not let it run; before: fifo:88")), "{stuck}");
         let both = applied_text(&[kept.clone(), kept]);
         assert!(both.starts_with("`--apply` changed 2 threads; 2 have a reservation now.\n"), "{both}");
         // Whom nobody can put back gets no step.
