@@ -43,6 +43,11 @@ impl Trial {
         self.counts.add(counts);
     }
 
+    /// Whether it is a reservation that may be sufficient or not, since jobs were not seen and no other one was late.
+    pub fn is_open(&self) -> bool {
+        matches!(self.setting, Setting::Reserved(_)) && self.class() == Class::NotJudged && self.counts.unseen() > 0
+    }
+
     /// What the attempts so far show.
     pub fn class(&self) -> Class {
         Class::of(self.succeeded, self.attempts)

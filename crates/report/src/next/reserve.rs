@@ -4,7 +4,7 @@
 use super::options::{as_written, every_value, exact_time, roundest, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
-use crate::reserve::{PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
+use crate::reserve::{PhaseRow, PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
 use punctual_recording::printable;
 use punctual_reserve::Reservation;
 use std::path::Path;
@@ -80,9 +80,14 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         let alone = format!("sudo punctual reserve {}{beside}", shell_word(row.spec));
         steps.push(NextStep::new(&format!("looks for a reservation of `{}` alone", row.device), alone));
     } else if !report.is_proven() {
-        steps.push(more_attempts(words));
+        steps.push(after_unproven(report.has_open(), words));
     }
     few(steps)
+}
+
+/// Nothing was proven: jobs were late, or not seen.
+fn after_unproven(is_open: bool, words: &[String]) -> NextStep {
+    if is_open { shorter(words) } else { more_attempts(words) }
 }
 
 /// After a finished study of several threads.
@@ -91,7 +96,7 @@ fn after_threads(report: &TogetherReport<'_>, words: &[String]) -> NextStep {
         return NextStep::new("puts the threads back", "sudo punctual reserve undo".to_owned());
     }
     if !report.is_proven() {
-        return more_attempts(words);
+        return after_unproven(report.has_open(), words);
     }
     let own = words.iter().take_while(|word| *word != "--");
     let apply: &[(&str, &str)] = if own.into_iter().any(|word| word == "--apply") { &[] } else { &[("--apply", "")] };
@@ -127,7 +132,7 @@ pub fn after_reserve_phases(
         steps.push(NextStep::new("runs the device with them", command));
     }
     if !report.is_proven() {
-        steps.push(more_attempts(words));
+        steps.push(after_unproven(report.rows.iter().any(PhaseRow::is_open), words));
     }
     few(steps)
 }

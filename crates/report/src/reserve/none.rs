@@ -58,12 +58,12 @@ impl ReserveReport<'_> {
 
     /// Whether no reservation was sufficient, but one may be: in its attempts no job was late, and some were not seen.
     pub(crate) fn cannot_tell(&self) -> bool {
-        self.end == ReserveEnd::Finished && self.recommended.is_none() && self.trials.iter().any(is_open)
+        self.end == ReserveEnd::Finished && self.recommended.is_none() && self.trials.iter().any(Trial::is_open)
     }
 
     /// Says so; `job`: in words.
     fn open(&self, job: &str) -> String {
-        let open = || self.trials.iter().filter(|trial| is_open(trial));
+        let open = || self.trials.iter().filter(|trial| trial.is_open());
         let unseen: u64 = open().map(|trial| trial.counts.unseen()).sum();
         format!(
             "It cannot be told whether a reservation is sufficient for `{}` (99 of 100 jobs take at most {job}): with {} of the {} that \
@@ -147,11 +147,6 @@ impl ReserveReport<'_> {
         }
         format!("Its longest job took {} of CPU time.", format_ns(longest_ns))
     }
-}
-
-/// Whether nothing can be said of a reservation because of jobs that were not seen.
-fn is_open(trial: &Trial) -> bool {
-    matches!(trial.setting, Setting::Reserved(_)) && trial.class() == Class::NotJudged && trial.counts.unseen() > 0
 }
 
 /// Which of two trials came nearer to being sufficient.

@@ -68,6 +68,11 @@ impl PhaseRow<'_> {
         format!("{} every {}", counted(self.samples, "sample"), format_ns(self.job.period_ns))
     }
 
+    /// Whether it has none, but one may be sufficient: jobs were not seen.
+    pub(crate) fn is_open(&self) -> bool {
+        self.reservation.is_none() && self.trials.iter().any(Trial::is_open)
+    }
+
     fn tried(&self) -> usize {
         self.trials.iter().filter(|trial| matches!(trial.setting, Setting::Reserved(_))).count()
     }
@@ -95,6 +100,13 @@ impl PhasesReport<'_> {
             return format!("Interrupted in phase {looked_at} of {}: nothing was left changed.", self.of);
         }
         if let Some(row) = self.rows.iter().find(|row| row.reservation.is_none()) {
+            if row.is_open() {
+                return format!(
+                    "It cannot be told whether a reservation is sufficient for `{device}` with {}, since jobs were not seen: nothing was \
+                     proven for all its phases.",
+                    row.name()
+                );
+            }
             return format!(
                 "No reservation was sufficient for `{device}` with {}, so nothing was proven for all its phases.",
                 row.name()
@@ -328,6 +340,13 @@ mod tests {
         };
         assert_eq!(steps(Some(0)), ["runs the device with them"]);
         assert!(steps(Some(3)).len() == 1 && steps(Some(3))[0].starts_with("tries each setting more often"));
+        let mut open = [Trial::new(Setting::Reserved(Reservation { budget_ns: 400_000, period_ns: 2_500_000 }))];
+        open[0].add(&AttemptCounts::new(Jobs { on_time: 90, ..Jobs::default() }, 0, 1_000_000).with_unseen(4));
+        let open = report(vec![PhaseRow { trials: &open, ..row(18, 2_500_000, None) }], None);
+        assert!(open.verdict().starts_with("It cannot be told whether a reservation"), "{}", open.verdict());
+        let words = ["punctual", "reserve", "v90"].map(str::to_owned);
+        let next = after_reserve_phases(&open, "v90", &[], &words).remove(0).command;
+        assert_eq!(next, "sudo punctual reserve v90 --attempt 500ms --round 1s");
         let none = report(vec![row(18, 2_500_000, None)], None);
         assert!(!none.is_found() && none.verdict().contains("with 18 samples every 2.50 ms"), "{}", none.verdict());
         let cut = PhasesReport { of: 3, end: ReserveEnd::Interrupted, ..report(rows(), None) };

@@ -113,6 +113,15 @@ impl TogetherReport<'_> {
             && self.rows.iter().all(TogetherDevice::holds)
     }
 
+    /// Whether jobs that were not seen leave it open whether a reservation holds.
+    pub(crate) fn has_open(&self) -> bool {
+        let is_open = |counts: &AttemptCounts| counts.unseen() > 0 && !counts.is_judged();
+        self.rows.iter().any(|row| match row.reservation {
+            Some(_) => is_open(&row.with.0),
+            None => row.trials.iter().any(Trial::is_open),
+        })
+    }
+
     /// What they are.
     pub(super) fn noun(&self) -> &'static str {
         if self.of_threads { "thread" } else { "device" }

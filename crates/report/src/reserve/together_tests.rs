@@ -102,6 +102,9 @@ fn jobs_that_were_not_seen_leave_it_open() {
     assert!(report.verdict().ends_with(says), "{}", report.verdict());
     assert!(together_text(&report).contains("not seen"));
     assert_eq!(crate::answer::value(&TogetherAnswer::new(&report))["devices"][1]["with"]["unseen"], 12);
+    let words = ["punctual", "reserve", "v90,x"].map(str::to_owned);
+    let last = crate::after_reserve_together(&report, &[], &words).pop().map(|step| step.command);
+    assert_eq!(last.as_deref(), Some("sudo punctual reserve v90,x --attempt 500ms --round 1s"));
 }
 
 #[test]

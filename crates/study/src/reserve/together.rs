@@ -13,7 +13,7 @@ use punctual_comparison::Comparison;
 use punctual_kernel::Refused;
 use punctual_probe::RunError;
 use punctual_recording::DeviceSummary;
-use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, with_margin};
+use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial, with_margin};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,6 +39,9 @@ impl Member {
         let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
             (Some(refused), _) => refused.clone(),
             (None, true) => "the kernel has no room for a sufficient one beside those before it".to_owned(),
+            (None, false) if study.trials.iter().any(Trial::is_open) => {
+                "none of those tried is known to be sufficient, since jobs were not seen".to_owned()
+            }
             (None, false) if study.trials.iter().all(|trial| trial.class() == Class::NotJudged) => {
                 "none of those tried could be judged".to_owned()
             }
