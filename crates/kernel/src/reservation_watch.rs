@@ -27,6 +27,10 @@ const MAX_BREAK_NS: u64 = 1_500_000_000;
 const MAX_STUCK: usize = 3;
 /// ... within this time loses its reservation, ns: ten minutes.
 const WITHIN_NS: u64 = 600_000_000_000;
+/// A reservation that is set anew is asked for so many times...
+const MAX_TRIES: u32 = 5;
+/// ... with such a pause between them.
+const RELEASED: Duration = Duration::from_millis(20);
 /// No more threads than this are watched.
 const MAX_WATCHED: usize = 256;
 
@@ -169,13 +173,19 @@ impl ReservationWatch {
             }
             let times = watched.count(now_ns);
             let freed = match free(*tid, scheduling, times < MAX_STUCK) {
-                Ok(false) => return true,
+                // Somebody else schedules it now.
+                Ok(false) => {
+                    watched.stuck_ns.pop_back();
+                    return true;
+                }
                 Ok(true) if times < MAX_STUCK => Freed::SetAnew,
                 Ok(true) => Freed::GivenUp(format!(
                     "it had work to do and time reserved, but the kernel did not let it run, {} within ten minutes: it is an \
                      ordinary thread now",
                     counted(times, "time")
                 )),
+                // It ended meanwhile.
+                Err(_) if read(*tid).is_none() => return false,
                 Err(refused) => Freed::GivenUp(refused.to_string()),
             };
             if freed != Freed::SetAnew {
@@ -239,9 +249,20 @@ fn free(tid: u32, scheduling: ThreadScheduling, again: bool) -> Result<bool, Ref
     }
     ThreadScheduling::ordinary().set(tid)?;
     if again {
-        scheduling.set(tid)?;
+        set_when_released(&mut || scheduling.set(tid), RELEASED)?;
     }
     Ok(true)
+}
+
+/// Sets a reservation that its thread had until now: the kernel may not have released its time yet, and then has no room for it.
+fn set_when_released(set: &mut dyn FnMut() -> Result<(), Refused>, pause: Duration) -> Result<(), Refused> {
+    for _ in 1..MAX_TRIES {
+        match set() {
+            Err(refused) if refused.is_full => std::thread::sleep(pause),
+            outcome => return outcome,
+        }
+    }
+    set()
 }
 
 #[cfg(test)]
@@ -318,6 +339,21 @@ mod tests {
             let found = watch.look_at(look * LOOK_NS, &mut |_| Some(reading), &mut |_, _, _| Ok(false));
             assert!(found.is_empty(), "{found:?}");
         }
+        // It ended while it was freed.
+        watch.begin(9, scheduling);
+        // It is read five times until it is stuck, and once more.
+        let mut left = 6;
+        let mut found = Vec::new();
+        for look in 40..60 {
+            let mut read = |tid: u32| {
+                left -= u32::from(tid == 9 && left > 0);
+                Some(reading).filter(|_| tid != 9 || left > 0)
+            };
+            found.extend(watch.look_at(look * LOOK_NS, &mut read, &mut |tid, _, _| {
+                if tid == 9 { Err(Refused::because("setting it", "no such process")) } else { Ok(false) }
+            }));
+        }
+        assert!(found.is_empty() && !watch.threads.contains_key(&9), "{found:?}");
         // This program was kept from looking: nobody knows what happened meanwhile.
         watch.begin(TID, scheduling);
         for look in 0..20 {
@@ -327,6 +363,22 @@ mod tests {
         }
         watch.look_at(1_000 * MIN_STUCK_NS, &mut |_| None, &mut |_, _, _| Ok(true));
         assert!(watch.threads.is_empty(), "it has ended");
+    }
+
+    #[test]
+    fn a_reservation_that_is_not_released_yet_is_asked_for_again() {
+        let asked = |refusals: u32, is_full: bool| {
+            let mut asked = 0;
+            let mut set = || {
+                asked += 1;
+                let refused = Refused { is_full, ..Refused::because("setting it", "it is so") };
+                if asked <= refusals { Err(refused) } else { Ok(()) }
+            };
+            let outcome = set_when_released(&mut set, Duration::ZERO);
+            (outcome.is_ok(), asked)
+        };
+        assert_eq!([asked(0, true), asked(2, true)], [(true, 1), (true, 3)]);
+        assert_eq!([asked(9, true), asked(9, false)], [(false, MAX_TRIES), (false, 1)]);
     }
 
     #[test]
