@@ -215,6 +215,22 @@ pub fn stuck_now(threads: &[(u32, ThreadScheduling)], patience: Duration) -> Vec
     }
 }
 
+/// Tells a thread that does not run at all from one that runs seldom, such as one that has used up its budget.
+#[derive(Debug, Default)]
+pub struct Stillness(Option<Reading>);
+
+impl Stillness {
+    /// Whether the thread could run, but has not since this was asked last; the first time, whether it could run.
+    pub fn goes_on(&mut self, tid: u32) -> bool {
+        self.take(reading(tid))
+    }
+
+    fn take(&mut self, now: Option<Reading>) -> bool {
+        let last = std::mem::replace(&mut self.0, now).filter(|last| last.is_runnable);
+        now.is_some_and(|now| now.is_runnable && last.is_none_or(|last| last.ran == now.ran))
+    }
+}
+
 /// What the kernel says of a thread.
 fn reading(tid: u32) -> Option<Reading> {
     let place = format!("/proc/{tid}/task/{tid}");
@@ -379,6 +395,16 @@ mod tests {
         };
         assert_eq!([asked(0, true), asked(2, true)], [(true, 1), (true, 3)]);
         assert_eq!([asked(9, true), asked(9, false)], [(false, MAX_TRIES), (false, 1)]);
+    }
+
+    #[test]
+    fn a_thread_that_runs_seldom_is_not_still() {
+        let reading = |is_runnable, ran| Some(Reading { is_runnable, ran });
+        let mut stillness = Stillness::default();
+        let mut takes = |now| stillness.take(now);
+        assert_eq!([takes(reading(true, 5)), takes(reading(true, 5)), takes(reading(true, 6))], [true, true, false]);
+        assert_eq!([takes(reading(true, 6)), takes(reading(false, 0)), takes(reading(true, 6))], [true, false, true]);
+        assert_eq!([takes(None), takes(reading(true, 6))], [false, true]);
     }
 
     #[test]

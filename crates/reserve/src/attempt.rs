@@ -70,6 +70,11 @@ impl Attempt {
         self.jobs.late > self.late_by_host || self.is_silent(now_ns)
     }
 
+    /// Whether it has failed only because nothing has ended for so long.
+    pub fn is_only_silent(&self, now_ns: u64) -> bool {
+        self.jobs.late == self.late_by_host && self.is_silent(now_ns)
+    }
+
     /// Whether nothing has ended for so long that a job must be late.
     fn is_silent(&self, now_ns: u64) -> bool {
         now_ns.saturating_sub(self.heard_ns) > self.deadline_ns + 2 * self.period_ns + SLACK_NS
@@ -123,6 +128,12 @@ mod tests {
         assert!(failed && !counts.succeeded() && counts.jobs().missing > 80, "{counts:?}");
         let (_, counts) = played(|number| (number % 2 == 0).then_some(5));
         assert!(!counts.succeeded() && counts.jobs().missing > 80 && counts.jobs().all() < 200, "{counts:?}");
+        let mut silent = Attempt::begin(JOB, 1_000);
+        let silent_ns = 1_000 + 3 * PERIOD + SLACK_NS;
+        assert_eq!([silent_ns, silent_ns + 1].map(|now_ns| silent.is_only_silent(now_ns)), [false, true]);
+        let late = Activation { released_ns: 1_000, latency_ns: 0, finished_ns: 2_000 + PERIOD, executed_ns: 5 };
+        silent.take(&late, 0);
+        assert!(silent.has_failed(9 * silent_ns) && !silent.is_only_silent(9 * silent_ns), "a job was late");
         let (failed, counts) = played(|_| None);
         assert!(failed && counts.is_judged() && !counts.succeeded());
         assert_eq!(Attempt::begin(JOB, 1_000).end(1_000), AttemptCounts::default(), "nothing was due");

@@ -14,6 +14,8 @@ pub(super) struct Followed<'a> {
     unseen: &'a [(u32, u64)],
     /// What the host has taken.
     stolen: &'a Stolen,
+    /// Whether a thread was freed that the kernel did not let run.
+    pub(super) freed: bool,
     /// Since it began.
     pub(super) elapsed: Duration,
     /// Now, ns of `CLOCK_MONOTONIC`.
@@ -60,9 +62,14 @@ impl Came {
         self.unseen.extend(without_end.map(|wakeup| (wakeup.tid, 1)));
     }
 
-    /// The same with the time that has passed and what the host took.
-    pub(super) fn followed<'a>(&'a self, stolen: &'a Stolen, elapsed: Duration, now_ns: u64) -> Followed<'a> {
-        Followed { activations: &self.activations, unseen: &self.unseen, stolen, elapsed, now_ns }
+    /// The same with the time that has passed, what the host took, and whether a thread was freed.
+    pub(super) fn followed<'a>(
+        &'a self,
+        stolen: &'a Stolen,
+        freed: bool,
+        (elapsed, now_ns): (Duration, u64),
+    ) -> Followed<'a> {
+        Followed { activations: &self.activations, unseen: &self.unseen, stolen, freed, elapsed, now_ns }
     }
 }
 

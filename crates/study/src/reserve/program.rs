@@ -10,7 +10,7 @@ use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
 use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family, is_of_kernel};
-use punctual_kernel::reservation_watch::Stuck;
+use punctual_kernel::reservation_watch::{Stillness, Stuck};
 use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
@@ -45,6 +45,9 @@ const REST: Duration = Duration::from_millis(100);
 const SETTLING_PERIODS: u64 = 4;
 /// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
 const MAX_REPEATS: u32 = 3;
+
+/// How much longer attempts may take in all where the kernel does not let the thread run.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// Why what was set for a thread is not what it has.
 const OVERRULED: &str = "something else schedules the thread, too: what was set did not stay";
@@ -142,11 +145,12 @@ impl<'a> Program<'a> {
             came.take(observation);
             let now_ns = clock::monotonic_ns();
             stolen.look(cpus, now_ns);
-            let followed = came.followed(&stolen, observation.elapsed, now_ns);
+            let freed = keeper.free_stuck();
+            let followed = came.followed(&stolen, !freed.is_empty(), (observation.elapsed, now_ns));
             if command.as_mut().is_some_and(|command| command.look().over) {
                 return Step::Stop(EndReason::CommandEnded, None);
             }
-            if stuck.take(keeper.free_stuck()) {
+            if stuck.take(freed) {
                 return Step::Stop(EndReason::Completed, None);
             }
             if let Some(load) = load {
@@ -202,6 +206,16 @@ impl<'a> Program<'a> {
                 self.not_put_back.push(what);
             }
         }
+    }
+
+    /// Why what was measured says nothing of its setting: a reservation was given up, or something else has set another one.
+    fn refused(&mut self, overruled: bool) -> Option<Made> {
+        let why = match self.stuck.given_up() {
+            Some((tid, why)) => format!("keeping the reservation of thread {tid}: {why}"),
+            None if overruled => OVERRULED.to_owned(),
+            None => return None,
+        };
+        Some(Made::Refused { why, is_full: false })
     }
 
     /// What follows is about a thread of this process.
@@ -353,6 +367,11 @@ fn wanted(setting: Setting) -> Option<ThreadScheduling> {
     }
 }
 
+/// Whether a thread is scheduled as this setting has it; in its original state it may be scheduled in any way.
+fn is_scheduled(tid: u32, setting: Setting) -> bool {
+    wanted(setting).is_none_or(|wanted| ThreadScheduling::of(tid).is_ok_and(|now| now == wanted))
+}
+
 fn reserved(reservation: Reservation) -> ThreadScheduling {
     ThreadScheduling::reserved(reservation.budget_ns, reservation.period_ns)
 }
@@ -371,10 +390,9 @@ impl Tried for Program<'_> {
         let attempt_ns = long_enough(plan.attempt_ns, period_ns);
         let settling_ns = SETTLING_PERIODS * period_ns.max(deadline_ns);
         let most = u64::from(plan.count + MAX_REPEATS + 1);
-        let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns);
+        let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns) + STUCK;
         let shown = Duration::from_nanos(u64::from(plan.count) * (attempt_ns + settling_ns));
-        let is_set =
-            || wanted(plan.setting).is_none_or(|wanted| ThreadScheduling::of(tid).is_ok_and(|now| now == wanted));
+        let mut stillness = Stillness::default();
         let (mut done, mut repeats, mut overruled) = (Vec::new(), 0, false);
         // The attempt in progress, and when it ends; before that, when it begins.
         let mut current: Option<(Attempt, u64)> = None;
@@ -382,19 +400,27 @@ impl Tried for Program<'_> {
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
             let now_ns = followed.now_ns;
             let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
-            if current.is_none() && now_ns >= begins {
+            if followed.freed {
+                // What came of the attempt meanwhile is not the setting's: it begins again.
+                (current, begins_ns) = (None, Some(now_ns + settling_ns));
+            } else if current.is_none() && now_ns >= begins {
                 current = Some((Attempt::begin(job, now_ns), now_ns + attempt_ns));
+                stillness = Stillness::default();
             }
             if let Some((attempt, ends_ns)) = &mut current {
                 for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == tid) {
                     attempt.take(activation, followed.stolen_ns(activation));
                 }
                 attempt.take_unseen(followed.unseen_of(tid));
-                if now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns)) {
+                let is_over = now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns));
+                // A thread that does not run at all is freed in a moment.
+                let may_be_stuck =
+                    is_over && plan.is_reserved() && attempt.is_only_silent(now_ns) && stillness.goes_on(tid);
+                if is_over && !may_be_stuck {
                     let counts = attempt.clone().end(now_ns);
                     current = None;
                     begins_ns = Some(now_ns + settling_ns);
-                    overruled = !is_set();
+                    overruled = !is_scheduled(tid, plan.setting);
                     let is_open = counts.by_host() > 0 || counts.unseen() > 0 && counts.failures() == 0;
                     if is_open && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
                         repeats += 1;
@@ -410,13 +436,7 @@ impl Tried for Program<'_> {
                 false => Next::Stop,
             }
         })?;
-        if let Some((_, why)) = self.stuck.given_up() {
-            return Ok(Made::Refused { why, is_full: false });
-        }
-        if overruled {
-            return Ok(Made::Refused { why: OVERRULED.to_owned(), is_full: false });
-        }
-        Ok(Made::Counts(end, done))
+        Ok(self.refused(overruled).unwrap_or(Made::Counts(end, done)))
     }
 
     /// Puts every thread back; returns what could not be put back since the last time, and whom the kernel did not let run.

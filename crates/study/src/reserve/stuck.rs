@@ -40,8 +40,7 @@ impl StuckThreads {
 fn in_words(tid: u32, count: u64) -> String {
     let times = if count == 1 { "once".to_owned() } else { counted(count, "time") };
     format!(
-        "Thread {tid} had work to do and time reserved, but the kernel did not let it run: its reservation was set anew {times}. What was \
-         late meanwhile counts all the same."
+        "Thread {tid} had work to do and time reserved, but the kernel did not let it run: its reservation was set anew {times}."
     )
 }
 

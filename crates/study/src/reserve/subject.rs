@@ -18,6 +18,11 @@ pub(super) struct AttemptPlan {
 }
 
 impl AttemptPlan {
+    /// Whether a reservation is tried.
+    pub(super) fn is_reserved(&self) -> bool {
+        matches!(self.setting, Setting::Reserved(_))
+    }
+
     /// Whether an attempt may end with its first late job.
     pub(super) fn ends_early(&self) -> bool {
         matches!(self.doing, Doing::Trying(..)) && self.setting != Setting::AsItWas
