@@ -156,6 +156,8 @@ mod tests {
             cgroup: None,
             turn: None,
             priorities: None,
+            thread: None,
+            has_namesakes: false,
         }
     }
 
