@@ -114,6 +114,40 @@ fn that_a_failure_rests_on_one_stall_is_said() {
     assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "Test fails about every 15 s.");
 }
 
+/// Hours of use are an assumption about the load: the sentence that has them says which, once for each load.
+#[test]
+fn what_times_of_use_rest_on_is_said_with_the_first_of_them() {
+    let scaled = |load: &str, input: Input| Input { compression_thousandths: Some(10_000), load: load.into(), ..input };
+    let verdict = |inputs: &[Input], devices: &[Profile]| {
+        let question = Question { devices: devices.to_vec(), ..Question::default() };
+        answer(inputs, &question).unwrap().verdict
+    };
+    let device = device(MS, 21, 0).with_want(86_400);
+    let late = |load: &str| scaled(load, input(MS, &[(5_000 * MS, 25 * MS)], 30_000, Some(0)));
+    let fails =
+        "Test fails about every 5.0 min of use (seen once), if an hour under office stands for 10 hours of use.";
+    assert_eq!(verdict(&[late("office")], std::slice::from_ref(&device)), fails);
+    // Both loads once, though two devices fail under the first.
+    let other = Profile { id: "other".into(), ..device.clone() };
+    let said = verdict(&[late("office"), late("web")], &[device, other]);
+    assert_eq!(said.matches("if an hour under office stands for 10 hours of use").count(), 1, "{said}");
+    assert_eq!(said.matches("if an hour under web stands for 10 hours of use").count(), 1, "{said}");
+    // What holds does so on the same assumption.
+    let said =
+        verdict(&[scaled("office", input(MS, &[], 288 * HOUR, Some(0)))], &[crate::testing::device(10 * MS, 3, 0)]);
+    let expected = "It is assumed that an hour under office stands for 10 hours of use.";
+    assert!(said.starts_with("Test holds") && said.ends_with(expected), "{said}");
+    // So does the worst hour, where nothing was asked of devices.
+    let said = verdict(&[scaled("office", hour_with_stalls())], &[]);
+    assert!(
+        said.contains(" once per hour of use under office") && said.contains(", if an hour under office "),
+        "{said}"
+    );
+    // An hour that stands for one needs no word.
+    let said = verdict(&[hour_with_stalls()], &[]);
+    assert!(said.contains(" once per hour under test") && !said.contains("of use"), "{said}");
+}
+
 #[test]
 fn a_caution_names_the_load_of_which_it_is() {
     let with = |load: &str, cautions: [&str; 2]| {

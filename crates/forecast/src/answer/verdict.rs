@@ -44,15 +44,19 @@ fn devices(groups: &[Group]) -> String {
     };
     let failing: Vec<_> = of(Outcome::Fails).collect();
     let mut sentences: Vec<String> = holds(Outcome::Holds, "").into_iter().collect();
-    sentences.extend(
-        (failing.iter().take(MAX_FAILING))
-            .map(|(group, answer)| begun(failure(&names.name(group, answer), answer), answer)),
-    );
+    let mut told = Vec::new();
+    sentences.extend(failing.iter().take(MAX_FAILING).map(|(group, answer)| {
+        let rests_on = first_of_its_use(group, &mut told).map(|words| format!(", if {words}")).unwrap_or_default();
+        begun(format!("{}{rests_on}.", failure(&names.name(group, answer), group, answer)), answer)
+    }));
     let more = failing.len().saturating_sub(MAX_FAILING);
     if more > 0 {
         sentences.push(format!("{more} more {}.", agreeing(more, "fails", "fail")));
     }
     sentences.extend(holds(Outcome::HoldsAsRecorded, ", but only while conditions stay as recorded"));
+    let held = all().filter(|(_, answer)| answer.underruns.outcome.holds());
+    let rests_on = held.filter_map(|(group, _)| first_of_its_use(group, &mut told));
+    sentences.extend(rests_on.map(|words| format!("It is assumed that {words}.")));
     let unknown: Vec<_> = of(Outcome::Unknown).collect();
     if !unknown.is_empty() {
         let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
@@ -160,17 +164,32 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
     })
 }
 
-/// How often a device runs dry, or a cycle takes too long.
-fn failure(name: &str, answer: &DeviceAnswer) -> String {
+/// How often a device runs dry, or a cycle takes too long: a sentence without its end.
+fn failure(name: &str, group: &Group, answer: &DeviceAnswer) -> String {
     let found = &answer.underruns.mttf_s;
-    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0));
+    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0)) + of_use(group);
     match answer.stage.holds_work() {
         true => {
-            format!("A cycle of {name} takes longer than {} about every {every}.", format_ns(answer.device.period_ns))
+            format!("A cycle of {name} takes longer than {} about every {every}", format_ns(answer.device.period_ns))
         }
-        false if rests_on_one(answer) => format!("{name} fails about every {every} (seen once)."),
-        false => format!("{name} fails about every {every}."),
+        false if rests_on_one(answer) => format!("{name} fails about every {every} (seen once)"),
+        false => format!("{name} fails about every {every}"),
     }
+}
+
+/// What follows a time that is not the recording's own but one of use.
+fn of_use(group: &Group) -> &'static str {
+    if group.compression == 1.0 { "" } else { " of use" }
+}
+
+/// For how much use an hour of the load stands, which is assumed and not measured, and by which a group's times are
+/// multiplied. `None` if they are not, or if `told` has that load already.
+fn first_of_its_use<'a>(group: &'a Group, told: &mut Vec<&'a str>) -> Option<String> {
+    if group.compression == 1.0 || told.contains(&group.load.as_str()) {
+        return None;
+    }
+    told.push(&group.load);
+    Some(format!("an hour {} stands for {} hours of use", under_load(&group.load), group.compression))
 }
 
 /// Whether all that says how often it fails is one stall, on the CPU or CPUs that the rate is of.
@@ -229,10 +248,12 @@ fn level(groups: &[Group]) -> String {
     let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
         return "Nothing was asked that this recording can answer.".to_owned();
     };
-    let (horizon, under) = (worst.horizon, under_load(&group.load));
+    let horizon = format!("{}{}", worst.horizon, of_use(group));
+    let under = under_load(&group.load);
+    let rests_on = first_of_its_use(group, &mut Vec::new()).map(|words| format!(", if {words}")).unwrap_or_default();
     match (worst.level.level.value, worst.level.level.low) {
         (Some(value), _) if is_known(&worst.level) => {
-            let once = format!("About {} is exceeded once per {horizon} {under}", format_ns(value as u64));
+            let once = format!("About {} is exceeded once per {horizon} {under}{rests_on}", format_ns(value as u64));
             match &worst.next {
                 Ok(next) => {
                     format!("{once}; the next {horizon} stays below {} with a probability of 95 %.", format_ns(*next))
@@ -241,7 +262,7 @@ fn level(groups: &[Group]) -> String {
             }
         }
         (_, Some(low)) => format!(
-            "What is exceeded once per {horizon} {under} is {} or more; how much more cannot be told yet.",
+            "What is exceeded once per {horizon} {under} is {} or more{rests_on}; how much more cannot be told yet.",
             format_ns(low as u64)
         ),
         _ => format!("What is exceeded once per {horizon} {under} cannot be told yet: the recording is too short."),

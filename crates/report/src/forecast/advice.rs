@@ -85,7 +85,12 @@ pub fn needed(answer: &Answer) -> String {
             (None, None) => (format!("more than {MAX_BUFFERS}"), String::new()),
         };
         let buffers = format!("{number} buffers of {}", in_its_unit(&device.device));
-        Some(device.device.beginning(format!("{} needs {buffers}{under}{limit}. ", called(group, device))))
+        // Hours of use are what the want counts, and not those of the recording.
+        let want = match group.compression == 1.0 {
+            true => String::new(),
+            false => format!(" to run dry at most once in {} of use", format_seconds(device.device.want_s as f64)),
+        };
+        Some(device.device.beginning(format!("{} needs {buffers}{want}{under}{limit}. ", called(group, device))))
     };
     failing.filter_map(sentence).take(MAX_NAMED).collect()
 }

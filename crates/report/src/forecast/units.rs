@@ -118,7 +118,8 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
         _ => return None,
     };
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
-    Some(format!("{}: {about} {}", called(group, answer), each_time(&answer.device, &share)))
+    let day = if group.compression == 1.0 { "a day" } else { "a day of use" };
+    Some(format!("{}: {about} {}", called(group, answer), each_time(&answer.device, day, &share)))
 }
 
 /// How many slots or cycles there are for each one that is lost, to follow what they are called.
@@ -129,19 +130,19 @@ fn one_of(device: &Profile, seconds: f64) -> Option<String> {
 }
 
 /// The name of such events in a day, with their share where that is known, and the effect of each.
-fn each_time(device: &Profile, share: &str) -> String {
+fn each_time(device: &Profile, day: &str, share: &str) -> String {
     let period = format_ns(device.period_ns);
     // Two buffers leave none to spare: one period's work must be done before the next begins.
     let is_loop = device.buffers == 2;
     match device.on_miss {
-        OnMiss::DummyBuffer => format!("dropouts a day{share}, each {period} of silence or stuffing"),
-        OnMiss::Drop if is_loop => format!("overruns a day{share}, each leaving {period} without a result"),
-        OnMiss::Drop => format!("losses a day{share}, each the data of {period}"),
-        OnMiss::Slip => format!("slips a day{share}, each moves all that follows by {period}"),
+        OnMiss::DummyBuffer => format!("dropouts {day}{share}, each {period} of silence or stuffing"),
+        OnMiss::Drop if is_loop => format!("overruns {day}{share}, each leaving {period} without a result"),
+        OnMiss::Drop => format!("losses {day}{share}, each the data of {period}"),
+        OnMiss::Slip => format!("slips {day}{share}, each moves all that follows by {period}"),
         OnMiss::Fault => {
-            format!("faults a day{share}: after a cycle of {period} that ends too late it must be started again")
+            format!("faults {day}{share}: after a cycle of {period} that ends too late it must be started again")
         }
-        OnMiss::Retrain => format!("lost connections a day{share}, each some seconds until it is back"),
+        OnMiss::Retrain => format!("lost connections {day}{share}, each some seconds until it is back"),
     }
 }
 
@@ -186,13 +187,13 @@ mod tests {
     #[test]
     fn each_device_has_the_words_of_its_users() {
         let catalogue = Catalogue::shipped();
-        let said = |id: &str| each_time(catalogue.find(id).unwrap(), "");
+        let said = |id: &str| each_time(catalogue.find(id).unwrap(), "a day", "");
         assert_eq!(said("ros2-control"), "overruns a day, each leaving 1.00 ms without a result");
         let control = catalogue.find("ros2-control").unwrap();
         let share = one_of(control, 0.909).unwrap();
         assert_eq!(
-            each_time(control, &share),
-            "overruns a day, one cycle in 909, each leaving 1.00 ms without a result"
+            each_time(control, "a day of use", &share),
+            "overruns a day of use, one cycle in 909, each leaving 1.00 ms without a result"
         );
         assert_eq!(said("audio64"), "dropouts a day, each 1.33 ms of silence or stuffing");
         assert_eq!(said("5g-slot"), "overruns a day, each leaving 500 us without a result");
