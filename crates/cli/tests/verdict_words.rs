@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{code, golden, run, stderr, stdout};
+use support::{code, golden, json, run, stderr, stdout};
 
 /// What a command answers in the directory of the golden recordings.
 fn said(words: &[&str]) -> String {
@@ -27,4 +27,31 @@ fn a_time_of_use_stands_beside_what_it_assumes() {
     let text = said(&words[..4]);
     assert!(text.starts_with("sdr under mixed fails about every 1.20 ms. "), "{text}");
     assert!(!text.contains(" of use, if ") && text.contains(" losses a day, "), "{text}");
+}
+
+/// Stalls, and how often a device runs dry, are the same numbers in both commands, under the same names.
+#[test]
+fn a_comparison_counts_as_the_forecasts_of_its_sides_do() {
+    let sides = ["check/idle.punctual", "check/loaded.punctual"];
+    let words = ["compare", sides[0], sides[1], "--device", "sdr", "--device", "modem"];
+    let compared = json(&run(&golden(), &[&words[..], &["--json"]].concat()));
+    let mut met = 0;
+    for device in compared["devices"].as_array().unwrap() {
+        let id = device["device"].as_str().unwrap();
+        for (side, name) in sides.iter().zip(["a", "b"]) {
+            let forecast = json(&run(&golden(), &["forecast", side, "--device", id, "--json"]));
+            for count in ["over", "ran_dry"] {
+                assert_eq!(device[count][name], forecast["devices"][0][count], "{id} {side} {count}");
+                met += 1;
+            }
+        }
+    }
+    assert_eq!(met, 8, "{compared}");
+    let text = said(&words);
+    let row = text.lines().find(|line| line.starts_with("Software radio ")).unwrap_or_else(|| panic!("{text}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[2..8], ["369", "us", "0", "2", "0", "833"], "{text}");
+    assert!(text.contains("a device may run dry several times in one"), "{text}");
+    assert!(text.contains("No stall on either side beyond the slack of modem (14.0 ms)\n"), "{text}");
+    assert!(!text.contains("Soft modem"), "{text}");
 }

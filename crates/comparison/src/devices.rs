@@ -25,8 +25,10 @@ pub struct DeviceComparison {
     pub measure: (String, String),
     /// Its slack, ns.
     pub slack_ns: u64,
-    /// Stalls beyond the slack.
+    /// Stalls beyond the slack, on the worst CPU.
     pub over: (u64, u64),
+    /// How many times it runs dry there, as its forecast counts: not at all in some stalls, several times in others.
+    pub ran_dry: (u64, u64),
     /// Stalls beyond the slack in an hour; `None` if there were none.
     pub per_hour: (Option<f64>, Option<f64>),
     /// How many times as often B exceeds the slack; the interval assumes that stalls are independent and does not
@@ -60,6 +62,7 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
             measure: (a.measure.clone(), b.measure.clone()),
             slack_ns,
             over: (left.over, right.over),
+            ran_dry: (left.ran_dry(), right.ran_dry()),
             per_hour: (per_hour(left.over, a), per_hour(right.over, b)),
             ratio: if alike { ratio } else { RateRatio { low: None, estimate: None, high: None } },
         })

@@ -239,6 +239,7 @@ struct DeviceRow<'a> {
     measure: Both<&'a str>,
     slack_ns: u64,
     over: Both<u64>,
+    ran_dry: Both<u64>,
     per_hour: Both<Option<f64>>,
     ratio: RateRatioRow,
 }
@@ -259,6 +260,7 @@ impl<'a> DeviceRow<'a> {
             measure: Both { a: &row.measure.0, b: &row.measure.1 },
             slack_ns: row.slack_ns,
             over: row.over.into(),
+            ran_dry: row.ran_dry.into(),
             per_hour: row.per_hour.into(),
             ratio: RateRatioRow { low: row.ratio.low, estimate: row.ratio.estimate, high: row.ratio.high },
         }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod counts;
+mod devices;
 mod page;
 mod several;
 mod several_page;

@@ -249,24 +249,26 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     if several {
         columns.push(Column::words("threads"));
     }
-    columns.extend(["slack us", "stalls A", "stalls B"].map(Column::numbers));
-    columns.push(Column::words("B as often as A (95 %)"));
+    columns.extend(["slack us", "stalls A", "stalls B", "runs dry A", "runs dry B"].map(Column::numbers));
+    columns.push(Column::words("stalls on B as often as on A (95 %)"));
     let rows = comparison.devices.iter().map(|row| {
         let mut cells = vec![Value::text(row.device.name.clone())];
         if several {
             let (a, b) = &row.measure;
             cells.push(Value::text(if a == b { a.clone() } else { format!("{a} → {b}") }));
         }
-        cells.extend([Value::Ns(Some(row.slack_ns)), Value::Count(Some(row.over.0)), Value::Count(Some(row.over.1))]);
+        cells.push(Value::Ns(Some(row.slack_ns)));
+        let counts = [row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1];
+        cells.extend(counts.map(|count| Value::Count(Some(count))));
         cells.push(Value::text(times_as_often(row)));
         cells
     });
     Some(Section {
         id: "devices".into(),
         title: "What this means for devices".into(),
-        lead:
-            "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
-                .into(),
+        lead: "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once, and how \
+               often the device runs dry in them, as in a forecast."
+            .into(),
         blocks: vec![Block::Table(Table {
             caption: "Stalls beyond each device's slack".into(),
             columns,

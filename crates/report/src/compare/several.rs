@@ -1,7 +1,8 @@
 //! Several sides, each compared with the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
-use super::text::{interval, side_line, times_as_often, value_of};
+use super::devices::times_as_often;
+use super::text::{interval, side_line, value_of};
 use super::words::factor;
 use crate::NextStep;
 use crate::answer::Answer;
@@ -119,16 +120,18 @@ pub fn several_text(found: &[Shared]) -> String {
             format_ns(row.slack_ns),
             grouped(row.over.0),
             grouped(row.over.1),
+            grouped(row.ran_dry.0),
+            grouped(row.ran_dry.1),
             row.times,
         ]
     });
     let devices: Vec<Vec<String>> = devices.collect();
     if !devices.is_empty() {
-        let header = ["device", "side", "slack", "A", "its", "times as often"];
+        let header = ["device", "side", "slack", "stalls A", "its", "runs dry A", "its", "times as many stalls"];
         let _ = writeln!(
             text,
-            "\nHow often each device's slack is exceeded: stalls, and how many times as often as with A\n\n{}",
-            table(&header, 2..5, devices.into_iter())
+            "\nHow often each device's slack is exceeded: stalls, how often it runs dry, and how many times as many stalls as with A\n\n{}",
+            table(&header, 2..7, devices.into_iter())
         );
     }
     text
@@ -141,6 +144,8 @@ pub(super) struct DeviceBeside {
     pub(super) slack_ns: u64,
     /// Stalls on the first side, and on this one.
     pub(super) over: (u64, u64),
+    /// How often the device runs dry, on either.
+    pub(super) ran_dry: (u64, u64),
     /// How many times as often, in words.
     pub(super) times: String,
 }
@@ -159,6 +164,7 @@ pub(super) fn devices_beside(
                 side: label(index + 1),
                 slack_ns: row.slack_ns,
                 over: row.over,
+                ran_dry: row.ran_dry,
                 times: times(row),
             })
         })

@@ -131,7 +131,9 @@ fn totals(found: &[Shared]) -> Section {
 fn devices(found: &[Shared]) -> Option<Section> {
     let rows = devices_beside(found, times_as_often).map(|row| {
         let mut cells = vec![Value::text(row.device), Value::text(row.side.to_string()), Value::Ns(Some(row.slack_ns))];
-        cells.extend([Value::Count(Some(row.over.0)), Value::Count(Some(row.over.1)), Value::text(row.times)]);
+        let counts = [row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1];
+        cells.extend(counts.map(|count| Value::Count(Some(count))));
+        cells.push(Value::text(row.times));
         cells
     });
     let rows: Vec<Vec<Value>> = rows.collect();
@@ -139,14 +141,14 @@ fn devices(found: &[Shared]) -> Option<Section> {
         return None;
     }
     let mut columns = Vec::from(["device", "side"].map(Column::words));
-    columns.extend(["slack us", "stalls A", "its stalls"].map(Column::numbers));
-    columns.push(Column::words("as often as A"));
+    columns.extend(["slack us", "stalls A", "its stalls", "runs dry A", "it runs dry"].map(Column::numbers));
+    columns.push(Column::words("as many stalls as A"));
     Some(Section {
         id: "devices".into(),
         title: "What this means for devices".into(),
-        lead:
-            "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once."
-                .into(),
+        lead: "How often each device's slack was exceeded: stalls, those of several threads with one cause counted once, and how \
+               often the device runs dry in them, as in a forecast."
+            .into(),
         blocks: vec![Block::Table(Table { caption: "Stalls beyond each device's slack".into(), columns, rows })],
     })
 }

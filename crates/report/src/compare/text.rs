@@ -1,12 +1,13 @@
 //! What a comparison found.
 
 use super::counts::{counts_table, cycles_in_words, requests_in_words};
+use super::devices::devices_text;
 use super::words::{factor, values};
 use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
-    Comparison, DeviceComparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, RESOLUTION_NS, Ratio, SideSummary,
-    StageComparison, Standing, WORTH_THE_NAME,
+    Comparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, RESOLUTION_NS, Ratio, SideSummary, StageComparison,
+    Standing, WORTH_THE_NAME,
 };
 use punctual_forecast::are_too_wide;
 use punctual_recording::{NO_LOAD, Stage, format_ns};
@@ -240,11 +241,7 @@ pub fn text(comparison: &Comparison) -> String {
         );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }
-    if !comparison.devices.is_empty() {
-        let _ =
-            writeln!(text, "\nHow often each device's slack is exceeded: stalls, and how many times as often with B\n");
-        let _ = writeln!(text, "{}", device_table(&comparison.devices, several));
-    }
+    text += &devices_text(&comparison.devices, several);
     if !comparison.throughput.is_empty() {
         let _ = writeln!(text, "\nWhat the loads got done\n\n{}", throughput_table(comparison));
     }
@@ -348,40 +345,6 @@ fn ratio_table(stage: &StageComparison) -> String {
             ]
         }),
     )
-}
-
-fn device_table(devices: &[DeviceComparison], several: bool) -> String {
-    let mut header = vec!["device", "slack", "A", "B", "times as often"];
-    if several {
-        header.insert(1, "threads");
-    }
-    let first = header.len() - 3;
-    table(
-        &header,
-        first..first + 2,
-        devices.iter().map(|row| {
-            let mut cells = vec![row.device.name.clone(), format_ns(row.slack_ns)];
-            cells.extend([grouped(row.over.0), grouped(row.over.1), times_as_often(row)]);
-            if several {
-                let (a, b) = &row.measure;
-                cells.insert(1, if a == b { a.clone() } else { format!("{a} -> {b}") });
-            }
-            cells
-        }),
-    )
-}
-
-/// How many times as often as on the first side a device's slack was exceeded, with an interval.
-pub(super) fn times_as_often(row: &DeviceComparison) -> String {
-    let ratio = &row.ratio;
-    let interval = match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!(" ({} to {})", factor(low), factor(high)),
-        (Some(low), None) => format!("at least {}", factor(low)),
-        (None, Some(high)) => format!("at most {}", factor(high)),
-        (None, None) => "-".to_owned(),
-    };
-    let estimate = ratio.estimate.filter(|_| ratio.low.is_some()).map(factor).unwrap_or_default();
-    format!("{estimate}{interval}")
 }
 
 fn throughput_table(comparison: &Comparison) -> String {

@@ -129,16 +129,17 @@ fn one_of(device: &Profile, seconds: f64) -> Option<String> {
     Some(format!(", one {} in {}", unit.name(), grouped(units.round().max(1.0) as u64)))
 }
 
-/// The name of such events in a day, with their share where that is known, and the effect of each.
+/// The name of such events in a day, with their share where that is known, and the effect of each: one wait may cost
+/// several buffers, and counts once.
 fn each_time(device: &Profile, day: &str, share: &str) -> String {
     let period = format_ns(device.period_ns);
     // Two buffers leave none to spare: one period's work must be done before the next begins.
     let is_loop = device.buffers == 2;
     match device.on_miss {
-        OnMiss::DummyBuffer => format!("dropouts {day}{share}, each {period} of silence or stuffing"),
-        OnMiss::Drop if is_loop => format!("overruns {day}{share}, each leaving {period} without a result"),
-        OnMiss::Drop => format!("losses {day}{share}, each the data of {period}"),
-        OnMiss::Slip => format!("slips {day}{share}, each moves all that follows by {period}"),
+        OnMiss::DummyBuffer => format!("dropouts {day}{share}, each at least {period} of silence or stuffing"),
+        OnMiss::Drop if is_loop => format!("overruns {day}{share}, each leaving at least {period} without a result"),
+        OnMiss::Drop => format!("losses {day}{share}, each the data of {period} or more"),
+        OnMiss::Slip => format!("slips {day}{share}, each moves all that follows by {period} or more"),
         OnMiss::Fault => {
             format!("faults {day}{share}: after a cycle of {period} that ends too late it must be started again")
         }
@@ -188,15 +189,15 @@ mod tests {
     fn each_device_has_the_words_of_its_users() {
         let catalogue = Catalogue::shipped();
         let said = |id: &str| each_time(catalogue.find(id).unwrap(), "a day", "");
-        assert_eq!(said("ros2-control"), "overruns a day, each leaving 1.00 ms without a result");
+        assert_eq!(said("ros2-control"), "overruns a day, each leaving at least 1.00 ms without a result");
         let control = catalogue.find("ros2-control").unwrap();
         let share = one_of(control, 0.909).unwrap();
         assert_eq!(
             each_time(control, "a day of use", &share),
-            "overruns a day of use, one cycle in 909, each leaving 1.00 ms without a result"
+            "overruns a day of use, one cycle in 909, each leaving at least 1.00 ms without a result"
         );
-        assert_eq!(said("audio64"), "dropouts a day, each 1.33 ms of silence or stuffing");
-        assert_eq!(said("5g-slot"), "overruns a day, each leaving 500 us without a result");
+        assert_eq!(said("audio64"), "dropouts a day, each at least 1.33 ms of silence or stuffing");
+        assert_eq!(said("5g-slot"), "overruns a day, each leaving at least 500 us without a result");
         assert!(said("ethercat1ms").starts_with("faults a day") && said("v90").contains("lost connections"));
         assert_eq!([0.04, 9.96, 10.0, 123.0, 12_345.6].map(often), ["0.04", "10.0", "10", "120", "12,000"]);
     }

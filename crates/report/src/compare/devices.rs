@@ -1,0 +1,74 @@
+//! How often each device's slack is exceeded on either side.
+
+use super::words::factor;
+use crate::layout::{grouped, table};
+use punctual_comparison::DeviceComparison;
+use punctual_recording::format_ns;
+
+/// What stands below a table in which stalls and how often a device runs dry differ.
+const STALLS: &str =
+    "A stall is late wakeups with one cause; a device may run dry several times in one, or not at all.";
+
+/// The table of devices, under a line that says what it counts; devices of which neither side has a stall are only named.
+pub(super) fn devices_text(devices: &[DeviceComparison], several: bool) -> String {
+    let (met, quiet): (Vec<_>, Vec<_>) = devices.iter().partition(|row| row.over != (0, 0));
+    let mut text = String::new();
+    if !met.is_empty() {
+        text += "\nHow often each device's slack is exceeded: stalls, how often it runs dry, and how many times as many stalls \
+                 with B\n\n";
+        text += &device_table(&met, several);
+        text.push('\n');
+        if met.iter().any(|row| row.over != row.ran_dry) {
+            text += &format!("{STALLS}\n");
+        }
+    }
+    if !quiet.is_empty() {
+        let named = quiet.iter().map(|row| {
+            let whose = if several { format!(" of {}", whose(row)) } else { String::new() };
+            format!("{} ({}{whose})", row.device.id, format_ns(row.slack_ns))
+        });
+        let named = named.collect::<Vec<String>>().join(", ");
+        text += &format!("\nNo stall on either side beyond the slack of {named}\n");
+    }
+    text
+}
+
+fn device_table(devices: &[&DeviceComparison], several: bool) -> String {
+    let mut header = vec!["device", "slack", "stalls A", "B", "runs dry A", "B", "times as many stalls"];
+    if several {
+        header.insert(1, "threads");
+    }
+    let first = header.len() - 5;
+    table(
+        &header,
+        first..first + 4,
+        devices.iter().map(|row| {
+            let mut cells = vec![row.device.name.clone(), format_ns(row.slack_ns)];
+            cells.extend([row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1].map(grouped));
+            cells.push(times_as_often(row));
+            if several {
+                cells.insert(1, whose(row));
+            }
+            cells
+        }),
+    )
+}
+
+/// By whose wakeups a device is judged.
+fn whose(row: &DeviceComparison) -> String {
+    let (a, b) = &row.measure;
+    if a == b { a.clone() } else { format!("{a} -> {b}") }
+}
+
+/// How many times as often as on the first side a device's slack was exceeded, with an interval.
+pub(super) fn times_as_often(row: &DeviceComparison) -> String {
+    let ratio = &row.ratio;
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", factor(low), factor(high)),
+        (Some(low), None) => format!("at least {}", factor(low)),
+        (None, Some(high)) => format!("at most {}", factor(high)),
+        (None, None) => "-".to_owned(),
+    };
+    let estimate = ratio.estimate.filter(|_| ratio.low.is_some()).map(factor).unwrap_or_default();
+    format!("{estimate}{interval}")
+}
