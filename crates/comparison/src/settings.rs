@@ -2,6 +2,7 @@
 
 use crate::blocks::Run;
 use crate::differences::{Difference, differences};
+use punctual_device::parse_period;
 use punctual_recording::{ActivationDocument, DeviceSummary, format_ns};
 
 /// No more options of a command line, and no more devices of a run than this are compared: a file may name any number.
@@ -85,7 +86,7 @@ fn of_devices(a: &[(String, String)], b: &[(String, String)]) -> Vec<Difference>
         }
     }
     let rows = names.into_iter().map(|name| (name, value(a, name), value(b, name)));
-    rows.filter(|(_, left, right)| left != right)
+    rows.filter(|(_, left, right)| left.as_deref().map(in_ns) != right.as_deref().map(in_ns))
         .map(|(name, a, b)| Difference { area: "device", what: name.clone(), a, b })
         .collect()
 }
@@ -98,27 +99,55 @@ fn of_options(a: &[String], b: &[String]) -> Option<Difference> {
     }
     let (mut left, mut right) = (settings_of(a), settings_of(b));
     left.retain(|setting| {
-        let same = right.iter().position(|other| other == setting);
+        let same = right.iter().position(|other| other.compared == setting.compared);
         same.map(|position| right.remove(position)).is_none()
     });
-    let shown = |settings: Vec<String>| (!settings.is_empty()).then(|| settings.join(" "));
+    let shown = |settings: Vec<Written>| {
+        let words: Vec<String> = settings.into_iter().map(|setting| setting.shown).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
     let (a, b) = (shown(left), shown(right));
     (a != b).then(|| Difference { area: "program", what: "options".to_owned(), a, b })
 }
 
+/// A piece of a command line.
+struct Written {
+    /// As it was written.
+    shown: String,
+    /// The same for everything that means the same.
+    compared: String,
+}
+
+/// A text in which each time, and each period that is written as a rate, is in ns: 2500us and 2.5ms are one setting.
+fn in_ns(text: &str) -> String {
+    const BETWEEN: [char; 5] = [',', '/', ':', '=', '+'];
+    let period = |word: &str| parse_period(word).ok().map(|period_ns| format!("{period_ns}ns"));
+    let pieces = |word: &str| -> String {
+        let piece = |piece: &str| {
+            let own = piece.trim_end_matches(BETWEEN);
+            period(own).map_or_else(|| piece.to_owned(), |period| period + &piece[own.len()..])
+        };
+        word.split_inclusive(BETWEEN).map(piece).collect()
+    };
+    // A rate may have a slash: 2.4MS/s.
+    let word = |word: &str| period(word).unwrap_or_else(|| pieces(word));
+    text.split(' ').map(word).collect::<Vec<String>>().join(" ")
+}
+
 /// A command line in pieces: an option with its value, an argument, or a command with all that is its own.
-fn settings_of(words: &[String]) -> Vec<String> {
+fn settings_of(words: &[String]) -> Vec<Written> {
     let mut settings = Vec::new();
     let mut words = words.iter().skip(1).map(String::as_str).peekable();
     while settings.len() < MAX_SETTINGS
         && let Some(word) = words.next()
     {
         if word == "--" {
-            settings.push(format!("-- {}", words.by_ref().map(quoted).collect::<Vec<_>>().join(" ")));
+            let command = format!("-- {}", words.by_ref().map(quoted).collect::<Vec<_>>().join(" "));
+            settings.push(Written { compared: command.clone(), shown: command });
             break;
         }
         if !word.starts_with('-') {
-            settings.push(quoted(word));
+            settings.push(Written { shown: quoted(word), compared: in_ns(word) });
             continue;
         }
         let (name, attached) = match word.split_once('=').filter(|_| word.starts_with("--")) {
@@ -133,7 +162,8 @@ fn settings_of(words: &[String]) -> Vec<String> {
         let takes_value = attached.is_none() && left_out.is_none_or(|(_, takes_value)| *takes_value);
         let value = attached.or_else(|| words.next_if(|next| takes_value && !next.starts_with('-')));
         if left_out.is_none() {
-            settings.push(value.map_or_else(|| name.to_owned(), |value| format!("{name} {}", quoted(value))));
+            let with = |value: Option<String>| value.map_or_else(|| name.to_owned(), |value| format!("{name} {value}"));
+            settings.push(Written { shown: with(value.map(quoted)), compared: with(value.map(in_ns)) });
         }
     }
     settings
@@ -171,6 +201,16 @@ mod tests {
         let command = "punctual record --follow -- play -o a";
         assert_eq!(differ(command, "punctual record --follow -- play -o b"), two("-- play -o a", "-- play -o b"));
         assert_eq!(differ(same, "punctual record --comm ^api --why 1ms"), two("", "--why 1ms"));
+        // One time in several notations is one setting; a bare number has no unit, and a command's words are its own.
+        let run = "punctual device run sdr_1024@2.4MS/s_compute=150us -c reservation:2500us/10ms --limit p99=1ms";
+        let other = "punctual device run sdr_1024@2400kHz_compute=0.15ms -c reservation:2.5ms/0.01s --limit p99=1000us";
+        assert_eq!(differ(run, other), None);
+        assert_eq!(differ("punctual record -i 64@48kHz", "punctual record -i 64@48000Hz"), None);
+        let later = run.replace("2500us", "2600us");
+        assert_eq!(differ(run, &later), two("-c reservation:2500us/10ms", "-c reservation:2600us/10ms"));
+        assert_eq!(differ("punctual record -x 5", "punctual record -x 5us"), two("-x 5", "-x 5us"));
+        let command = |time: &str| format!("punctual record --follow -- sleep {time}");
+        assert_eq!(differ(&command("1s"), &command("1000ms")), two("-- sleep 1s", "-- sleep 1000ms"));
         assert_eq!(of_options(&[], &words(same)), None);
     }
 
@@ -202,6 +242,10 @@ mod tests {
             found,
             [("context", "irq", "thread:80"), ("buffers", "8", "2"), ("competitors", "none", "spin:normal, walk")]
         );
+        // Competitors are kept as they were written.
+        let beside = |competitor: &str| run(&[device("irq", 8, 1)], &[competitor]);
+        assert_eq!(of_devices(&beside("spin:reservation:2500us/10ms"), &beside("spin:reservation:2.5ms/10ms")), []);
+        assert_eq!(of_devices(&beside("spin:reservation:2500us/10ms"), &beside("spin:reservation:2ms/10ms")).len(), 1);
         let two = run(&[device("irq", 8, 1), device("softirq", 8, 1)], &[]);
         assert!(two.iter().any(|(what, value)| what == "context of device 2" && value == "softirq"), "{two:?}");
     }
