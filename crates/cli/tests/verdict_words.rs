@@ -55,3 +55,27 @@ fn a_comparison_counts_as_the_forecasts_of_its_sides_do() {
     assert!(text.contains("No stall on either side beyond the slack of modem (14.0 ms)\n"), "{text}");
     assert!(!text.contains("Soft modem"), "{text}");
 }
+
+/// Whoever ran a device asks about it first, whatever else the catalogue has.
+#[test]
+fn the_device_that_was_measured_stands_first() {
+    let answer = json(&run(&golden(), &["forecast", "device.punctual", "--json"]));
+    let mut met = 0;
+    for group in answer["groups"].as_array().unwrap() {
+        let devices = answer["devices"].as_array().unwrap().iter().filter(|row| row["measure"] == group["measure"]);
+        let devices: Vec<(&str, &str)> =
+            devices.map(|row| (row["device"].as_str().unwrap(), row["origin"].as_str().unwrap())).collect();
+        assert_eq!(devices[0], ("v90", "named"), "{devices:?}");
+        assert_eq!(devices.iter().filter(|(id, _)| *id == "v90").count(), 1, "{devices:?}");
+        let mut origins: Vec<&str> = devices.iter().map(|(_, origin)| *origin).collect();
+        origins.dedup();
+        assert_eq!(origins, ["named", "today", "papers"]);
+        met += 1;
+    }
+    assert_eq!(met, 2, "{answer}");
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.contains("too early to say whether v90 at fifo:95 and "), "{verdict}");
+    let text = said(&["forecast", "device.punctual"]);
+    let mut lines = text.lines().map(str::trim_start).skip_while(|line| *line != "yours:").skip(1);
+    assert!(lines.next().is_some_and(|line| line.starts_with("v90 ")), "{text}");
+}

@@ -1,9 +1,9 @@
 //! Whose a device is.
 
-/// Where a profile comes from: tables show what the user named first, then the devices of today, then those of the papers.
+/// Where a profile comes from: tables show what the user named or measured first, then the devices of today, then those of the papers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// The user named it, in a file of profiles or as an option.
+    /// The user named it, in a file of profiles, as an option or for the run that was recorded.
     Named,
     /// A device of today, from the shipped catalogue.
     Today,

@@ -6,7 +6,7 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
-use punctual_recording::{FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
+use punctual_recording::{DeviceSummary, FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
 use punctual_report::{ForecastAsked, shell_word};
 use std::path::{Path, PathBuf};
 
@@ -302,7 +302,10 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         _ => None,
     };
     if devices.is_empty() {
-        devices = catalogue.profiles().to_vec();
+        devices = measured(&arguments.recordings, &catalogue);
+        let is_other = |profile: &&Profile| devices.iter().all(|own| own.id != profile.id);
+        let others: Vec<Profile> = catalogue.profiles().iter().filter(is_other).cloned().collect();
+        devices.extend(others);
     }
     let want_s = arguments.want.as_ref().map(|want| parse_want(want)).transpose().map_err(|error| usage(&error))?;
     let horizons = arguments.horizon.iter().map(|text| Horizon::parse(text)).collect::<Result<_, _>>();
@@ -324,6 +327,39 @@ fn question(arguments: &ForecastArguments) -> anyhow::Result<Question> {
         reliabilities: arguments.reliability.iter().map(|percent| percent / 100.0).collect(),
         ..Question::default()
     })
+}
+
+/// No more devices than this are taken from a recording: a file may name any number.
+const MAX_MEASURED: usize = 16;
+
+/// The devices that ran in these recordings, as they were set up there, each once: whoever ran them asks about them first.
+fn measured(paths: &[PathBuf], catalogue: &Catalogue) -> Vec<Profile> {
+    let mut found: Vec<Profile> = Vec::new();
+    for path in super::expand(paths) {
+        let Ok(Some(activations)) = punctual_recording::read_activation_document(&path) else { continue };
+        for device in activations.devices.iter().filter_map(|device| as_set_up(device, catalogue)) {
+            if found.len() < MAX_MEASURED && !found.contains(&device) {
+                found.push(device);
+            }
+        }
+    }
+    found
+}
+
+/// The profile of a device as it ran; `None` for one that is in no catalogue or could not work.
+fn as_set_up(device: &DeviceSummary, catalogue: &Catalogue) -> Option<Profile> {
+    let mut profile = catalogue.find(&device.device)?.clone();
+    if device.period_ns != profile.period_ns {
+        profile = profile.with_period(device.period_ns);
+    }
+    if device.buffers != profile.buffers {
+        profile = profile.with_buffers(device.buffers);
+    }
+    if device.compute_ns != profile.compute_ns {
+        profile = profile.with_compute(device.compute_ns);
+    }
+    profile.origin = Origin::Named;
+    (profile.validate().is_ok() && profile.usable_slack_ns().is_ok()).then_some(profile)
 }
 
 /// The curve of one device, or of one with two buffers whose computing takes a share of each.
