@@ -79,3 +79,20 @@ fn the_device_that_was_measured_stands_first() {
     let mut lines = text.lines().map(str::trim_start).skip_while(|line| *line != "yours:").skip(1);
     assert!(lines.next().is_some_and(|line| line.starts_with("v90 ")), "{text}");
 }
+
+/// Two devices of one profile are named with what the user made differ, wherever they stand.
+#[test]
+fn two_devices_of_one_profile_are_told_apart() {
+    let devices = ["--device", "audio 64@48kHz", "--device", "audio 256@48kHz x3"];
+    let text = said(&[&["forecast", "check"][..], &devices].concat());
+    let expected = "It is too early to say whether audio 64@48kHz x2 and audio 256@48kHz x3 hold, either ";
+    assert!(text.starts_with(expected), "{text}");
+    for name in ["audio 64@48kHz x2", "audio 256@48kHz x3"] {
+        // Under both loads: a row of the table, and what its slack and its work are.
+        assert_eq!(text.lines().filter(|line| line.trim_start().starts_with(name)).count(), 6, "{name}: {text}");
+    }
+    let text = said(&[&["compare", "check/idle.punctual", "check/loaded.punctual"][..], &devices].concat());
+    let expected =
+        "No stall on either side beyond the slack of audio 64@48kHz x2 (1.20 ms), audio 256@48kHz x3 (10.1 ms)\n";
+    assert!(text.contains(expected), "{text}");
+}

@@ -32,6 +32,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod catalogue;
 mod error;
 mod judge;

@@ -160,6 +160,17 @@ pub struct Group {
     pub notes: Vec<String>,
 }
 
+impl Group {
+    /// What an answer calls a device in text: a loop by the threads that were measured, everything else by its id, with
+    /// what tells it from others of that id.
+    pub fn called(&self, answer: &DeviceAnswer) -> String {
+        if answer.stage.holds_work() {
+            return self.measure.clone();
+        }
+        answer.device.id_among(self.devices.iter().map(|other| &other.device))
+    }
+}
+
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {

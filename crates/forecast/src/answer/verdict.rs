@@ -87,11 +87,11 @@ fn too_early(groups: &[Group], names: &Names, unknown: &[(&Group, &DeviceAnswer)
     };
     let (everywhere, elsewhere): (Vec<_>, Vec<_>) = unknown.iter().partition(|(_, answer)| is_everywhere(answer));
     let once = everywhere.iter().filter(|(group, _)| std::ptr::eq(*group, &groups[0]));
-    let everywhere: Vec<String> = once.map(|(_, answer)| answer.device.id.clone()).collect();
+    let everywhere: Vec<String> = once.map(|(group, answer)| group.called(answer)).collect();
     let [first, ..] = &elsewhere[..] else {
         return format!("{START} {} {}, {}.", some_of(&everywhere, most), holds(everywhere.len()), either(groups));
     };
-    let ids: Vec<String> = elsewhere.iter().map(|(_, answer)| answer.device.id.clone()).collect();
+    let ids: Vec<String> = elsewhere.iter().map(|(group, answer)| group.called(answer)).collect();
     if everywhere.is_empty() {
         if elsewhere.iter().all(|(group, _)| group.load == first.0.load) {
             return format!("{START} {} {} {}.", some_of(&ids, most), holds(ids.len()), under_load(&first.0.load));
@@ -215,9 +215,9 @@ impl Names {
     }
 
     fn name(&self, group: &Group, answer: &DeviceAnswer) -> String {
-        // A loop has a name of its own, which is what was measured.
+        // The name of a loop is what was measured.
         let is_loop = answer.stage.holds_work();
-        let mut name = if is_loop { group.measure.clone() } else { answer.device.id.clone() };
+        let mut name = group.called(answer);
         if self.loads_differ {
             name = format!("{name} {}", under_load(&group.load));
         }

@@ -16,7 +16,7 @@ pub(super) fn devices_text(devices: &[DeviceComparison], several: bool) -> Strin
     if !met.is_empty() {
         text += "\nHow often each device's slack is exceeded: stalls, how often it runs dry, and how many times as many stalls \
                  with B\n\n";
-        text += &device_table(&met, several);
+        text += &device_table(&met, devices, several);
         text.push('\n');
         if met.iter().any(|row| row.over != row.ran_dry) {
             text += &format!("{STALLS}\n");
@@ -25,7 +25,8 @@ pub(super) fn devices_text(devices: &[DeviceComparison], several: bool) -> Strin
     if !quiet.is_empty() {
         let named = quiet.iter().map(|row| {
             let whose = if several { format!(" of {}", whose(row)) } else { String::new() };
-            format!("{} ({}{whose})", row.device.id, format_ns(row.slack_ns))
+            let device = row.device.id_among(devices.iter().map(|other| &other.device));
+            format!("{device} ({}{whose})", format_ns(row.slack_ns))
         });
         let named = named.collect::<Vec<String>>().join(", ");
         text += &format!("\nNo stall on either side beyond the slack of {named}\n");
@@ -33,7 +34,7 @@ pub(super) fn devices_text(devices: &[DeviceComparison], several: bool) -> Strin
     text
 }
 
-fn device_table(devices: &[&DeviceComparison], several: bool) -> String {
+fn device_table(rows: &[&DeviceComparison], all: &[DeviceComparison], several: bool) -> String {
     let mut header = vec!["device", "slack", "stalls A", "B", "runs dry A", "B", "times as many stalls"];
     if several {
         header.insert(1, "threads");
@@ -42,8 +43,8 @@ fn device_table(devices: &[&DeviceComparison], several: bool) -> String {
     table(
         &header,
         first..first + 4,
-        devices.iter().map(|row| {
-            let mut cells = vec![row.device.name.clone(), format_ns(row.slack_ns)];
+        rows.iter().map(|row| {
+            let mut cells = vec![device_name(row, all), format_ns(row.slack_ns)];
             cells.extend([row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1].map(grouped));
             cells.push(times_as_often(row));
             if several {
@@ -52,6 +53,11 @@ fn device_table(devices: &[&DeviceComparison], several: bool) -> String {
             cells
         }),
     )
+}
+
+/// The name of a device, with what tells it from others of that name.
+pub(super) fn device_name(row: &DeviceComparison, all: &[DeviceComparison]) -> String {
+    row.device.name_among(all.iter().map(|other| &other.device))
 }
 
 /// By whose wakeups a device is judged.

@@ -1,6 +1,7 @@
 //! The page of `punctual compare --html`: A beside B.
 
 use super::counts::counts_section;
+use super::devices::device_name;
 use super::text::{MAX_TOLD, load_of_side, no_difference_below, nothing_else_differs};
 use super::words::{factor, outcome, values};
 use crate::NextStep;
@@ -176,7 +177,8 @@ fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
             .map(|((label, document), measure)| (label.as_str(), measure.as_str(), *document))
             .collect();
         let own = comparison.devices.iter().filter(|row| row.measure == (a.clone(), b.clone()));
-        let slacks = own.map(|row| (row.device.name.as_str(), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
+        let slacks =
+            own.map(|row| (device_name(row, &comparison.devices), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
         blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
     }
     Section {
@@ -252,7 +254,7 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     columns.extend(["slack us", "stalls A", "stalls B", "runs dry A", "runs dry B"].map(Column::numbers));
     columns.push(Column::words("stalls on B as often as on A (95 %)"));
     let rows = comparison.devices.iter().map(|row| {
-        let mut cells = vec![Value::text(row.device.name.clone())];
+        let mut cells = vec![Value::text(device_name(row, &comparison.devices))];
         if several {
             let (a, b) = &row.measure;
             cells.push(Value::text(if a == b { a.clone() } else { format!("{a} → {b}") }));

@@ -1,7 +1,7 @@
 //! Several sides, each compared with the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
-use super::devices::times_as_often;
+use super::devices::{device_name, times_as_often};
 use super::text::{interval, side_line, value_of};
 use super::words::factor;
 use crate::NextStep;
@@ -160,7 +160,7 @@ pub(super) fn devices_beside(
         found.iter().enumerate().filter_map(move |(index, shared)| {
             let row = shared.comparison.devices.get(row)?;
             Some(DeviceBeside {
-                device: row.device.name.clone(),
+                device: device_name(row, &shared.comparison.devices),
                 side: label(index + 1),
                 slack_ns: row.slack_ns,
                 over: row.over,

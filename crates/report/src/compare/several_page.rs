@@ -1,5 +1,6 @@
 //! The page of `punctual compare --html` for several sides, each compared with the first.
 
+use super::devices::device_name;
 use super::page::SHOWS_A_DIFFERENCE;
 use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
 use crate::NextStep;
@@ -84,8 +85,8 @@ fn shares(found: &[Shared], parts: &[(String, &Document)]) -> Section {
         .zip(measures)
         .filter_map(|((label, document), measure)| Some((label.as_str(), measure?, *document)))
         .collect();
-    let slacks = found.first().into_iter().flat_map(|shared| &shared.comparison.devices);
-    let slacks = slacks.map(|row| (row.device.name.as_str(), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
+    let devices = found.first().map_or(&[][..], |shared| &shared.comparison.devices[..]);
+    let slacks = devices.iter().map(|row| (device_name(row, devices), i64::try_from(row.slack_ns).unwrap_or(i64::MAX)));
     Section {
         id: "share".into(),
         title: "Latency distribution".into(),

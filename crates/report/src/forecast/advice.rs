@@ -1,7 +1,7 @@
 //! What a device would have to be like, in words.
 
 use super::interval::interval_text;
-use super::units::{called, counted_units, in_frames};
+use super::units::{counted_units, in_frames};
 use punctual_device::Profile;
 use punctual_forecast::{
     Advice, Answer, DeviceAnswer, Group, MAX_BUFFERS, Outcome, Variant, format_seconds, under_load,
@@ -11,7 +11,7 @@ use punctual_recording::format_ns;
 /// What was asked.
 pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
     let fails = if answer.device.is_loop() { "be late" } else { "run dry" };
-    format!("{}, to {fails} at most once in {}", called(group, answer), format_seconds(answer.device.want_s as f64))
+    format!("{}, to {fails} at most once in {}", group.called(answer), format_seconds(answer.device.want_s as f64))
 }
 
 /// What would be enough, or what nothing exceeded, one sentence each.
@@ -90,7 +90,7 @@ pub fn needed(answer: &Answer) -> String {
             true => String::new(),
             false => format!(" to run dry at most once in {} of use", format_seconds(device.device.want_s as f64)),
         };
-        Some(device.device.beginning(format!("{} needs {buffers}{want}{under}{limit}. ", called(group, device))))
+        Some(device.device.beginning(format!("{} needs {buffers}{want}{under}{limit}. ", group.called(device))))
     };
     failing.filter_map(sentence).take(MAX_NAMED).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::advice::{advised, asked};
 use super::interval::interval_text;
-use super::units::{called, in_units, slack_in_units, want_head, want_words, work_in_words};
+use super::units::{in_units, slack_in_units, want_head, want_words, work_in_words};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
@@ -119,7 +119,7 @@ fn devices_text(out: &mut String, group: &Group) {
             }
             let is_loop = answer.stage.holds_work();
             if let Some(work) = work_in_words(&answer.device).filter(|_| !is_loop) {
-                let _ = writeln!(out, "  {}: with {work}; `--compute` gives another", answer.device.id);
+                let _ = writeln!(out, "  {}: with {work}; `--compute` gives another", group.called(answer));
             }
         }
     }
@@ -251,7 +251,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
     let slack = u64::try_from(device.slack_ns()).map_or("negative".to_owned(), format_ns);
     let most = if found.is_upper_count { "<=" } else { "" };
     let mut row = vec![
-        called(group, answer).to_owned(),
+        group.called(answer),
         format_ns(device.period_ns),
         device.buffers.to_string(),
         slack,

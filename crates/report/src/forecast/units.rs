@@ -15,11 +15,6 @@ pub(crate) fn per_day(answer: &DeviceAnswer) -> Estimate {
     Estimate { low: often(mttf.high), value: often(mttf.value), high: often(mttf.low) }
 }
 
-/// What an answer calls a device in text: a loop by the threads that were measured, everything else by its short name.
-pub(crate) fn called<'a>(group: &'a Group, answer: &'a DeviceAnswer) -> &'a str {
-    if answer.stage.holds_work() { &group.measure } else { &answer.device.id }
-}
-
 /// The head of a column of wants: whether all of them are assumed.
 pub(super) fn want_head(answers: &[DeviceAnswer]) -> &'static str {
     if all_wants_are_assumed(answers) { "want (assumed)" } else { "want" }
@@ -61,13 +56,13 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
         let frames = in_frames(device, device.period_ns).map(|frames| format!(" ({frames}{at})"));
         return Some(format!(
             "{}: from when it was due a cycle may take {}{}{worst}",
-            called(group, answer),
+            group.called(answer),
             format_ns(device.period_ns),
             frames.unwrap_or_default()
         ));
     }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
-    Some(format!("{}: {has}its work may begin {slack} late{worst}", device.id))
+    Some(format!("{}: {has}its work may begin {slack} late{worst}", group.called(answer)))
 }
 
 /// How long a device is taken to work on each buffer, and whether somebody said so; `None` for one that does not work.
@@ -119,7 +114,7 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     };
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
     let day = if group.compression == 1.0 { "a day" } else { "a day of use" };
-    Some(format!("{}: {about} {}", called(group, answer), each_time(&answer.device, day, &share)))
+    Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, day, &share)))
 }
 
 /// How many slots or cycles there are for each one that is lost, to follow what they are called.

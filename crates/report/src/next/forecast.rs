@@ -3,7 +3,6 @@
 use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
-use crate::forecast::units::called;
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
@@ -58,7 +57,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
                 Some(buffers) => format!("{buffers} buffers are"),
                 None => "the advised period is".to_owned(),
             };
-            let need = format!("it takes to tell whether {what} enough for {}", called(group, device));
+            let need = format!("it takes to tell whether {what} enough for {}", group.called(device));
             measured((group, device), (further_s, buffers), &need, asked, known_loads)
         });
         steps.extend(one_of_each_load(enough));
@@ -69,7 +68,7 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         .collect();
     unknown.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     let needed = unknown.into_iter().filter_map(|(judged, further_s)| {
-        let need = format!("{} still needs", called(judged.0, judged.1));
+        let need = format!("{} still needs", judged.0.called(judged.1));
         measured(judged, (further_s, None), &need, asked, known_loads)
     });
     steps.extend(one_of_each_load(needed));
@@ -93,13 +92,13 @@ fn one_of_each_load<'a>(steps: impl Iterator<Item = (&'a str, NextStep)>) -> Vec
 fn what_delays(failing: &[Judged<'_>], asked: &ForecastAsked<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let Some(&(group, device)) = failing.first() else { return Vec::new() };
     if let Some(path) = asked.explained {
-        let purpose = format!("says what delayed {}", called(group, device));
+        let purpose = format!("says what delayed {}", group.called(device));
         return vec![NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path))))];
     }
     one_of_each_load(failing.iter().filter_map(|(group, device)| {
         let (again, slack) = (asked.again?, device.device.usable_slack_ns().ok()?);
         let load = load_option(&group.load, known_loads);
-        let purpose = format!("records what delays {} beyond its slack", called(group, device));
+        let purpose = format!("records what delays {} beyond its slack", group.called(device));
         let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
         let command = format!("sudo punctual record --why {}{stage}{again}{load}", as_threshold(slack));
         Some((group.load.as_str(), NextStep::new(&purpose, command)))

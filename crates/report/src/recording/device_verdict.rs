@@ -44,12 +44,9 @@ pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
     devices
 }
 
-/// The name of a device: its profile, and its buffers too if another device has the same profile.
+/// The name of a device: its profile, and what tells it from another one of the same profile.
 fn named(device: &Profile, all: &[&Profile]) -> String {
-    match all.iter().filter(|other| other.id == device.id).count() {
-        0 | 1 => device.id.clone(),
-        _ => format!("{} {} x{}", device.id, format_ns(device.period_ns), device.buffers),
-    }
+    device.id_among(all.iter().copied())
 }
 
 /// What would have happened to one device in each part, on the CPU where most would have happened, and what that says
@@ -209,6 +206,6 @@ mod tests {
         let devices = [parse("audio 64@48kHz"), parse("audio 2ms x3"), parse("modem")];
         let all: Vec<&Profile> = devices.iter().collect();
         let names: Vec<String> = all.iter().map(|device| named(device, &all)).collect();
-        assert_eq!(names, ["audio 1.33 ms x2", "audio 2.00 ms x3", "modem"]);
+        assert_eq!(names, ["audio 64@48kHz x2", "audio 96@48kHz x3", "modem"]);
     }
 }

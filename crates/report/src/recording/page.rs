@@ -8,6 +8,7 @@ use crate::layout::{agreeing, counted};
 use crate::recording::device_verdict::LATE_WAKEUPS;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
 use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
+use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
 use punctual_recording::{Document, Stage, format_ns, printable, printable_path};
@@ -170,13 +171,13 @@ fn spoken(stage: Stage) -> String {
 }
 
 /// Where devices stop coping: their slacks.
-pub(crate) fn marks<'a>(slacks: impl Iterator<Item = (&'a str, i64)>) -> Vec<Mark> {
+pub(crate) fn marks(slacks: impl Iterator<Item = (String, i64)>) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     for (name, slack) in slacks {
         if let Ok(ns) = u64::try_from(slack)
             && !marks.iter().any(|mark| mark.name == name)
         {
-            marks.push(Mark { ns, name: name.to_owned() });
+            marks.push(Mark { ns, name });
         }
     }
     marks.sort_by_key(|mark| mark.ns);
@@ -190,8 +191,12 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
         if measures.len() > 1 {
             blocks.push(Block::Heading(measure.clone()));
         }
+        let all = || devices.iter().flatten().map(|row| &row.answer.device);
         let own = devices.iter().flatten().filter(|row| row.measure == *measure);
-        let slacks = own.map(|row| (row.answer.device.name.as_str(), row.answer.device.slack_ns()));
+        let slacks = own.map(|row| {
+            let device = &row.answer.device;
+            (device.name_among(all()), device.slack_ns())
+        });
         let beside: Vec<(&str, &str, &Document)> =
             parts.iter().map(|(name, document)| (name.as_str(), measure.as_str(), *document)).collect();
         blocks.extend(share_pictures(&format!("share-{number}"), &beside, marks(slacks)));
@@ -311,9 +316,9 @@ pub(crate) fn load_pictures(measure: &str, panels: &[Panel<'_>]) -> Vec<Block> {
 
 /// What would have happened to devices in each part.
 fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Section> {
-    let mut keys: Vec<(&str, &str)> = Vec::new();
+    let mut keys: Vec<(&str, &Profile)> = Vec::new();
     for row in devices.iter().flatten() {
-        let key = (row.measure.as_str(), row.answer.device.id.as_str());
+        let key = (row.measure.as_str(), &row.answer.device);
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -328,15 +333,14 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         columns.push(Column::numbers(format!("late wakeups, {name}")));
         columns.push(Column::words(format!("forecast, {name}")));
     }
-    let rows = keys.iter().filter_map(|(measure, id)| {
+    let rows = keys.iter().map(|(measure, device)| {
         let of = |rows: &'_ [JudgedDevice]| {
-            rows.iter().position(|row| row.measure == *measure && row.answer.device.id == *id)
+            rows.iter().position(|row| row.measure == *measure && row.answer.device == **device)
         };
         let found: Vec<Option<&JudgedDevice>> = devices.iter().map(|rows| Some(&rows[of(rows)?])).collect();
-        let device = &found.iter().flatten().next()?.answer.device;
         let slack = u64::try_from(device.slack_ns()).ok();
-        let mut cells =
-            vec![Value::text(device.name.clone()), Value::Ns(Some(device.tolerance_ns())), Value::Ns(slack)];
+        let name = device.name_among(keys.iter().map(|(_, other)| *other));
+        let mut cells = vec![Value::text(name), Value::Ns(Some(device.tolerance_ns())), Value::Ns(slack)];
         if several {
             cells.insert(1, Value::text(*measure));
         }
@@ -344,7 +348,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
             cells.push(Value::Count(row.map(|row| row.late_wakeups)));
             cells.push(row.map_or_else(|| Value::text("–"), forecast));
         }
-        Some(cells)
+        cells
     });
     let table = Table { caption: format!("{LATE_WAKEUPS} (in parentheses: 95 %)"), columns, rows: rows.collect() };
     Some(Section {

@@ -164,10 +164,11 @@ fn device_table(measurement: &Measurement) -> String {
     let mut header = vec!["device", "tolerance", "slack"];
     header.extend(headings.iter().map(String::as_str));
     header.push(&verdict);
-    let rows = judged_devices(&measurement.devices).into_iter().filter_map(|device| {
+    let devices = judged_devices(&measurement.devices);
+    let rows = devices.iter().filter_map(|device| {
         // Of threads of several priorities, those of which the verdict speaks.
         let of_load = |load: &str| {
-            let own = measurement.devices.iter().filter(|row| row.answer.device == *device && row.load == load);
+            let own = measurement.devices.iter().filter(|row| row.answer.device == **device && row.load == load);
             own.max_by_key(|row| row.ran_dry())
         };
         let row = of_load(last)?;
@@ -177,7 +178,7 @@ fn device_table(measurement: &Measurement) -> String {
             tolerance += &format!(" ({} to {})", format_ns(from), format_ns(to));
         }
         let slack = u64::try_from(device.slack_ns()).map_or("none".to_owned(), format_ns);
-        let mut cells = vec![device.name.clone(), tolerance, slack];
+        let mut cells = vec![device.name_among(devices.iter().copied()), tolerance, slack];
         cells.extend(loads.iter().map(|load| of_load(load).map_or("-".to_owned(), |row| grouped(row.late_wakeups))));
         cells.push(crate::forecast::device_verdict(&row.answer));
         Some(cells)
