@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{code, golden, json, run, stderr, stdout};
+use support::{code, copy_golden, golden, json, run, stderr, stdout};
 
 /// What a command answers in the directory of the golden recordings.
 fn said(words: &[&str]) -> String {
@@ -95,4 +95,32 @@ fn two_devices_of_one_profile_are_told_apart() {
     let expected =
         "No stall on either side beyond the slack of audio 64@48kHz x2 (1.20 ms), audio 256@48kHz x3 (10.1 ms)\n";
     assert!(text.contains(expected), "{text}");
+}
+
+/// What became of a device's blocks is compared, as the cycles of loops are, and comes first; the wakeups beside it follow.
+#[test]
+fn underruns_of_devices_are_compared_with_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        copy_golden("device.punctual", &directory.path().join(name));
+    }
+    let found = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    let row = &found["counts"][0];
+    assert_eq!(
+        (&row["kind"], &row["name"], &row["limit_ns"]),
+        (&"underruns".into(), &"v90".into(), &().into()),
+        "{row}"
+    );
+    for side in ["a", "b"] {
+        assert_eq!((&row[side]["events"], &row[side]["blocks"]), (&1.into(), &26.into()), "{row}");
+    }
+    assert!(row["low"].as_f64().unwrap() < 0.5 && row["high"].as_f64().unwrap() > 2.0, "{row}");
+    let output = run(directory.path(), &["compare", "a", "b"]);
+    let text = stdout(&output);
+    let first = "These two runs show no difference in underruns of v90: 1 of 26 blocks on B, 1 of 26 blocks on A (1.00 times as often, ";
+    assert!(text.starts_with(first) && text.contains(" Wakeup latency: these two runs "), "{text}");
+    assert!(text.contains("note: the wakeups are those of the threads beside the devices: "), "{text}");
+    // What measures both sides in turn measures no devices.
+    let again = "next: `sudo punctual device run -o A/NUMBER.punctual v90 --context thread:other -D 300ms -a 1` ";
+    assert!(text.contains(again) && !text.contains("--repeat"), "{text}");
 }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::in_time::{InTime, cut};
 use crate::resample::{BINS, Stretches, bin};
+use crate::served::Served;
 use punctual_recording::{CycleCount, Distribution, Document, Stage, Wakeup};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ pub struct Run {
     pub slow_requests: Option<InTime>,
     /// How its devices were set up ([`device_settings`](crate::device_settings)); not gathered with the wakeups.
     pub devices: Vec<(String, String)>,
+    /// What became of the blocks of its devices; not gathered with the wakeups.
+    pub served: Vec<Served>,
 }
 
 /// How long a recording measured, ns.
@@ -142,6 +145,7 @@ impl Gather {
             cycles: BTreeMap::new(),
             slow_requests: None,
             devices: Vec::new(),
+            served: Vec::new(),
         })
     }
 }

@@ -66,7 +66,7 @@ pub struct Comparison {
     /// What the outcome applies to.
     pub standing: Standing,
     /// How many runs of each side it would take to find a difference of the estimated size four times out of five: of
-    /// the cycles or requests in which the sides differ, or else by the figure of the wakeups that shows it most clearly;
+    /// the cycles, requests or underruns in which the sides differ, or else by the figure of the wakeups that shows it most clearly;
     /// `None` if that is more than [`crate::ratio::MAX_RUNS_NEEDED`].
     pub runs_needed: Option<usize>,
     /// Which stage decided, and by which of its ratios: positions in `stages` and in its `ratios`.

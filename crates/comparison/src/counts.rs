@@ -1,4 +1,5 @@
-//! How often something happened on either side: cycles of loops that took too long, requests that were slow.
+//! How often something happened on either side: cycles of loops that took too long, requests that were slow, underruns of
+//! devices.
 //!
 //! The logarithm of each run's rate is compared as figures of wakeups are ([`logarithms`]), with what the runs show of
 //! their spread and what is expected of it; so a run without any event is one with half an event, certain to within a
@@ -15,7 +16,7 @@ use crate::verdict::Outcome;
 use punctual_recording::{CycleCount, Document, Stage};
 use std::collections::BTreeSet;
 
-/// The most loops that are compared: a program may have any number of threads.
+/// The most loops, or devices, that are compared: a program may have any number of threads.
 const MAX_LOOPS: usize = 8;
 /// How much the rate of rare events must be expected to differ between runs: as the furthest quantile.
 const RATE: Figure = Figure { name: "rate", key: "rate", level: 0.5, is_mean: false, needed: 0, between: 0.4 };
@@ -40,6 +41,11 @@ pub enum Counted {
         /// The threshold, ns.
         threshold_ns: u64,
     },
+    /// Blocks of the device of this name that were processed too late or never; out of all its blocks.
+    Underruns {
+        /// The device.
+        of: String,
+    },
 }
 
 /// A side's events, over all its runs.
@@ -49,7 +55,7 @@ pub struct EventCount {
     pub events: u64,
     /// How many there were at least: fewer if some wakeups were not seen, or if it is unknown whether a loop catches up.
     pub least: u64,
-    /// Out of how many cycles, or in how much time, ns; 0 if they could not be counted.
+    /// Out of how many cycles or blocks, or in how much time, ns; 0 if they could not be counted.
     pub exposure: u64,
 }
 
@@ -100,6 +106,10 @@ pub(crate) fn counts(a: &[Run], b: &[Run], is_paired: bool, confidence: f64) -> 
         let of = |runs: &[Run]| runs.iter().map(requests).collect();
         rows.push((Counted::Requests { threshold_ns }, [of(a), of(b)]));
     }
+    for device in shared_devices(a, b) {
+        let of = |runs: &[Run]| runs.iter().map(|run| underruns(run, device)).collect();
+        rows.push((Counted::Underruns { of: device.to_owned() }, [of(a), of(b)]));
+    }
     let each = (1.0 - confidence) / rows.len().max(1) as f64;
     rows.into_iter().map(|(what, [a, b])| compare(what, &a, &b, is_paired, each)).collect()
 }
@@ -109,6 +119,20 @@ fn shared(a: &[Run], b: &[Run], of: impl Fn(&Document) -> Option<u64>) -> Option
     let mut values = a.iter().chain(b).map(|run| of(&run.document));
     let first = values.next()??;
     values.all(|other| other == Some(first)).then_some(first)
+}
+
+/// The devices that ran in every run of both sides.
+pub(crate) fn shared_devices<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<&'a str> {
+    let Some(first) = a.first() else { return Vec::new() };
+    let is_in = |run: &Run, device: &str| run.served.iter().any(|own| own.device == device);
+    let devices = first.served.iter().map(|own| own.device.as_str());
+    devices.filter(|device| a.iter().chain(b).all(|run| is_in(run, device))).take(MAX_LOOPS).collect()
+}
+
+fn underruns(run: &Run, device: &str) -> OfRun {
+    let Some(own) = run.served.iter().find(|own| own.device == device) else { return OfRun::default() };
+    let count = EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks };
+    OfRun { count, in_time: own.in_time.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 
 /// The name before policy and priority, because these may be what was changed.
@@ -241,6 +265,7 @@ fn dispersion(runs: &[OfRun], estimates: &[Estimate]) -> f64 {
 pub(crate) mod tests {
     use super::*;
     use crate::in_time::InTime;
+    use crate::served::Served;
     use proptest::prelude::*;
     use punctual_random::Random;
     use punctual_recording::Followed;
@@ -382,6 +407,7 @@ pub(crate) mod tests {
             long_responses: BTreeMap::from([(measure.to_owned(), long)]),
             slow_requests: None,
             devices: Vec::new(),
+            served: Vec::new(),
         };
         vec![run; 3]
     }
@@ -414,6 +440,37 @@ pub(crate) mod tests {
         assert_eq!(after(10, 0), (180, 180, 15_180), "catches up");
         assert_eq!(after(0, 10), (30, 30, 15_000), "skips");
         assert_eq!(after(0, 0), (30, 180, 15_000), "either");
+    }
+
+    /// Three runs of devices with a thousand blocks, each with so many underruns all over it.
+    fn of_devices(devices: &[(&str, u64)]) -> Vec<Run> {
+        let served = devices.iter().map(|&(device, underruns)| Served {
+            device: device.to_owned(),
+            blocks: 1_000,
+            underruns,
+            in_time: Some({
+                let mut found = InTime::new(0, RUN_NS);
+                (0..underruns).for_each(|event| found.take(event * (RUN_NS / underruns)));
+                found
+            }),
+        });
+        let run = Run { served: served.collect(), ..of_loop("a other", 1).remove(0) };
+        vec![Run { cycles: BTreeMap::new(), ..run }; 3]
+    }
+
+    #[test]
+    fn underruns_of_the_devices_of_both_sides_are_compared() {
+        let (a, b) = (of_devices(&[("sdr", 2), ("v90", 9)]), of_devices(&[("sdr", 200), ("modem", 9)]));
+        let found = counts(&a, &b, false, 0.95);
+        let [row] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(row.what, Counted::Underruns { of: "sdr".to_owned() });
+        assert_eq!((row.a.events, row.b.events, row.a.exposure), (6, 600, 3_000), "{row:?}");
+        assert_eq!((row.outcome, row.ratio.estimate), (Outcome::Worse, Some(100.0)), "{row:?}");
+        // One side has none, and a run of the other has not that device.
+        let mut other = of_devices(&[("sdr", 200)]);
+        other[1].served.clear();
+        assert_eq!(counts(&a, &other, false, 0.95), []);
+        assert_eq!(shared_devices(&a, &a), ["sdr", "v90"]);
     }
 
     #[test]

@@ -30,9 +30,14 @@ impl InTime {
 
     /// Takes an event that came then, ns of `CLOCK_MONOTONIC`; what lies outside the run counts at its ends.
     pub fn take(&mut self, at_ns: u64) {
+        self.take_several(at_ns, 1);
+    }
+
+    /// Takes so many events that came then.
+    pub(crate) fn take_several(&mut self, at_ns: u64, events: u64) {
         let stretch = (at_ns.saturating_sub(self.started_ns) / self.stretch_ns) as usize;
         let last = self.counts.len() - 1;
-        self.counts[stretch.min(last)] += 1.0;
+        self.counts[stretch.min(last)] += events as f64;
     }
 
     /// How many there are in each stretch.

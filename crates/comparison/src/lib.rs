@@ -43,6 +43,7 @@ mod rank;
 
 pub mod ratio;
 mod resample;
+mod served;
 mod settings;
 mod several;
 mod side;
@@ -60,6 +61,7 @@ pub use error::Error;
 pub use figure::{Estimate, FIGURES, Figure};
 pub use in_time::InTime;
 pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};
+pub use served::{GatherServed, Served};
 pub use settings::device_settings;
 pub use several::{Shared, are_clear, compare_several};
 pub use side::{Side, SideSummary};

@@ -1,6 +1,7 @@
 //! What a reader of a comparison must know first.
 
-use crate::counts::slow_request_ns;
+use crate::blocks::Run;
+use crate::counts::{shared_devices, slow_request_ns};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::Standing;
@@ -65,14 +66,19 @@ fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
     })
 }
 
-/// That devices were recorded, whose blocks are not what is compared.
+/// That devices were recorded, of which the wakeups are not, and whether their blocks are compared.
 fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
-    let mut kinds = a.runs.iter().chain(&b.runs).map(|run| run.document.kind);
-    kinds.any(|kind| kind == Some(RecordingKind::Activations)).then(|| {
-        "devices were not compared: the wakeups are those of the threads beside them; `punctual report` of each recording says \
-         whether its devices kept up"
-            .to_owned()
-    })
+    let is_of_devices = |run: &Run| run.document.kind == Some(RecordingKind::Activations) || !run.served.is_empty();
+    let note = match shared_devices(&a.runs, &b.runs).is_empty() {
+        true => {
+            "devices were not compared: the wakeups are those of the threads beside them; `punctual report` of each recording says \
+             whether its devices kept up"
+        }
+        false => {
+            "the wakeups are those of the threads beside the devices: what became of the devices' own blocks is their underruns"
+        }
+    };
+    a.runs.iter().chain(&b.runs).any(is_of_devices).then(|| note.to_owned())
 }
 
 pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {

@@ -1,24 +1,29 @@
-//! How often cycles took too long and requests were slow on either side: sentences, a table, rows.
+//! How often cycles took too long, requests were slow and devices had underruns on either side: sentences, a table, rows.
 
 use super::words::{factor, outcome};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{capitalized, grouped, table};
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{counted, format_ns, printable};
 use serde::Serialize;
 
-/// The most loops that a verdict names.
+/// The most loops, or devices, that a verdict names.
 const MAX_NAMED: usize = 3;
 
-/// Sentences on the cycles of loops, which come before everything else: whoever gives a period asks for these.
+/// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
+/// period, or runs a device, asks for these.
 pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
     let cycles: Vec<&CountComparison> =
-        comparison.counts.iter().filter(|row| matches!(row.what, Counted::Cycles { .. })).collect();
+        comparison.counts.iter().filter(|row| !matches!(row.what, Counted::Requests { .. })).collect();
     let mut sentences: Vec<String> =
         cycles.iter().take(MAX_NAMED).map(|row| sentence(row, comparison.standing)).collect();
     if cycles.len() > MAX_NAMED {
-        sentences.push(format!("Below: the cycles of {}.", counted(cycles.len() - MAX_NAMED, "more loop")));
+        let (what, whose) = match cycles[0].what {
+            Counted::Underruns { .. } => ("underruns", "more device"),
+            Counted::Cycles { .. } | Counted::Requests { .. } => ("cycles", "more loop"),
+        };
+        sentences.push(format!("Below: the {what} of {}.", counted(cycles.len() - MAX_NAMED, whose)));
     }
     sentences
 }
@@ -58,6 +63,7 @@ fn what(counted: &Counted) -> String {
     match counted {
         Counted::Cycles { of, period_ns } => format!("cycles of {of} longer than {}", format_ns(*period_ns)),
         Counted::Requests { threshold_ns } => format!("requests slower than {}", format_ns(*threshold_ns)),
+        Counted::Underruns { of } => format!("underruns of {}", printable(of)),
     }
 }
 
@@ -70,7 +76,7 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
         true => format!("{} to {}", grouped(count.least), grouped(count.events)),
         false => grouped(count.events),
     };
-    let preposition = if matches!(row.what, Counted::Cycles { .. }) { "of" } else { "in" };
+    let preposition = if matches!(row.what, Counted::Requests { .. }) { "in" } else { "of" };
     format!("{events} {preposition} {}", out_of(row, count))
 }
 
@@ -78,6 +84,7 @@ fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match row.what {
         Counted::Cycles { .. } => grouped(count.exposure),
         Counted::Requests { .. } => format_ns(count.exposure),
+        Counted::Underruns { .. } => counted(count.exposure, "block"),
     }
 }
 
@@ -119,9 +126,10 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     });
     Some(Section {
         id: "counts".into(),
-        title: "Cycles and requests".into(),
-        lead: "How often cycles took longer than their period, or requests longer than the threshold. All limits hold at once \
-               with 95 % probability and include the spread between runs; events that come in bursts count as so many bursts."
+        title: "Cycles, requests and underruns".into(),
+        lead: "How often cycles took longer than their period, requests longer than the threshold, or blocks of a device longer \
+               than its buffers allow. All limits hold at once with 95 % probability and include the spread between runs; events \
+               that come in bursts count as so many bursts."
             .into(),
         blocks: vec![Block::Table(Table {
             caption: "How often on either side".into(),
@@ -135,12 +143,12 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CountRow<'a> {
-    /// `cycles` or `requests`.
+    /// `cycles`, `requests` or `underruns`.
     kind: &'static str,
-    /// Whose cycles.
+    /// Whose cycles or underruns.
     name: Option<&'a str>,
-    /// What they took longer than.
-    limit_ns: u64,
+    /// What they took longer than; null for underruns.
+    limit_ns: Option<u64>,
     a: SideCountRow,
     b: SideCountRow,
     /// How many times as often on B; null if A had none.
@@ -155,26 +163,34 @@ pub(super) struct CountRow<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SideCountRow {
-    /// How many took longer.
+    /// How many took longer, or were underruns.
     events: u64,
     /// How many certainly did, if some wakeups were not seen, or nothing shows whether the loop catches up.
     least: u64,
-    /// Out of how many cycles; null for requests.
+    /// Out of how many cycles; null for others.
     cycles: Option<u64>,
-    /// In how much time; null for cycles.
+    /// In how much time; null for others than requests.
     watched_ns: Option<u64>,
+    /// Out of how many blocks; null for others than underruns.
+    blocks: Option<u64>,
 }
 
 impl<'a> CountRow<'a> {
     pub(super) fn new(row: &'a CountComparison) -> CountRow<'a> {
         let (kind, name, limit_ns) = match &row.what {
-            Counted::Cycles { of, period_ns } => ("cycles", Some(of.as_str()), *period_ns),
-            Counted::Requests { threshold_ns } => ("requests", None, *threshold_ns),
+            Counted::Cycles { of, period_ns } => ("cycles", Some(of.as_str()), Some(*period_ns)),
+            Counted::Requests { threshold_ns } => ("requests", None, Some(*threshold_ns)),
+            Counted::Underruns { of } => ("underruns", Some(of.as_str()), None),
         };
         let side = |count: &EventCount| {
-            let (cycles, watched_ns) =
-                if name.is_some() { (Some(count.exposure), None) } else { (None, Some(count.exposure)) };
-            SideCountRow { events: count.events, least: count.least, cycles, watched_ns }
+            let of = |own: &str| (kind == own).then_some(count.exposure);
+            SideCountRow {
+                events: count.events,
+                least: count.least,
+                cycles: of("cycles"),
+                watched_ns: of("requests"),
+                blocks: of("underruns"),
+            }
         };
         CountRow {
             kind,
@@ -234,6 +250,17 @@ mod tests {
         assert_eq!(
             sentence(&none, Standing::Systems),
             "Cycles of my-loop longer than 1.00 ms: none on either side (100 and 90)."
+        );
+        let underruns = || Counted::Underruns { of: "sdr".to_owned() };
+        let more = row(underruns(), (2, 1_000), (40, 999), [Some(3.1), Some(20.0), Some(140.0)], Outcome::Worse);
+        assert_eq!(
+            sentence(&more, Standing::Systems),
+            "Worse: more underruns of sdr: 40 of 999 blocks on B, 2 of 1,000 blocks on A (20.0 times as often, 3.10 to 140)."
+        );
+        let none = row(underruns(), (0, 26), (0, 1), [None; 3], Outcome::NoDifference);
+        assert_eq!(
+            sentence(&none, Standing::Systems),
+            "Underruns of sdr: none on either side (26 blocks and 1 block)."
         );
         let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
         assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));

@@ -44,8 +44,9 @@ pub fn verdict(comparison: &Comparison) -> String {
         }
     };
     let mut verdict = different.unwrap_or_default() + &beside_counts(comparison, sentence);
-    // It measures threads of its own, never threads that were followed, and on the machine that it runs on.
-    let repeats = !comparison.follows() && comparison.is_of_one_machine;
+    // It measures threads of its own, never devices or threads that were followed, and on the machine that it runs on.
+    let is_beside_devices = comparison.a.is_beside_devices || comparison.b.is_beside_devices;
+    let repeats = !comparison.follows() && !is_beside_devices && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
     if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");

@@ -42,7 +42,7 @@ pub fn after_comparison(
                 ),
                 "punctual compare A B".to_owned(),
             ),
-            None if !comparison.is_of_one_machine || comparison.follows() => {
+            None if !comparison.is_of_one_machine || comparison.follows() || are_of_devices(comparison) => {
                 return alternating(runs, first, directories);
             }
             None => repeated(runs, enough, first),
@@ -50,6 +50,9 @@ pub fn after_comparison(
         return vec![NextStep::new(&purpose, command)];
     }
     let (later, [a, b]) = (if outcome == Difference::Worse { "B" } else { "A" }, first);
+    if are_of_devices(comparison) {
+        return vec![whether_devices_kept_up(later, directories)];
+    }
     let document = if later == "B" { b } else { a };
     let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
     let (options, command) =
@@ -57,6 +60,18 @@ pub fn after_comparison(
     let purpose = format!("on side {later} records what delays it");
     let why = evidence(decisive_count(comparison), document.map(|document| &document.provenance.command_line[..]));
     vec![NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))]
+}
+
+/// Whether devices ran in the recordings, which `punctual compare --repeat` does not measure.
+fn are_of_devices(comparison: &Comparison) -> bool {
+    comparison.a.is_beside_devices || comparison.b.is_beside_devices
+}
+
+/// What became of the devices of the side that is worse, run by run: the threads beside them are not what was late.
+fn whether_devices_kept_up(later: &str, directories: [Option<&str>; 2]) -> NextStep {
+    let place = directories[usize::from(later == "B")].unwrap_or(later);
+    let purpose = format!("says of each run of side {later} whether its devices kept up, and what to run next");
+    NextStep::new(&purpose, format!("punctual report {}", shell_word(place)))
 }
 
 /// What measures both sides in turn on this machine, and the command; that of the help where nobody knows what sets a side.
@@ -130,12 +145,12 @@ fn side_options(provenance: &Provenance) -> [String; 4] {
     ]
 }
 
-/// The cycles or requests of which one side has more.
+/// The cycles, requests or underruns of which one side has more.
 fn decisive_count(comparison: &Comparison) -> Option<&CountComparison> {
     comparison.counts.iter().find(|row| row.outcome != Difference::NoDifference)
 }
 
-/// What the cycles and requests say, or else the wakeups.
+/// What the cycles, requests and underruns say, or else the wakeups.
 fn decided(comparison: &Comparison) -> Difference {
     decisive_count(comparison).map_or(comparison.outcome, |row| row.outcome)
 }
@@ -147,7 +162,7 @@ fn evidence(decisive: Option<&CountComparison>, words: Option<&[String]>) -> Str
         (Some(written), _) => shell_word(&printable(written)),
         (None, Some(Counted::Requests { threshold_ns })) => exact_time(*threshold_ns),
         (None, Some(Counted::Cycles { period_ns, .. })) => format!("{} --why-stage response", exact_time(*period_ns)),
-        (None, None) => "p99".to_owned(),
+        (None, Some(Counted::Underruns { .. }) | None) => "p99".to_owned(),
     }
 }
 
@@ -172,7 +187,13 @@ fn alternating(runs: usize, first: [Option<&Document>; 2], directories: [Option<
 /// The command that records once more what this recording holds, to another place.
 fn recorded_again(document: Option<&Document>, place: &str) -> String {
     let place = shell_word(place);
-    let written = document.and_then(|document| written_record(&document.provenance.command_line));
+    let words = document.map_or(&[][..], |document| &document.provenance.command_line[..]);
+    if let [_, device, run, rest @ ..] = words
+        && (device.as_str(), run.as_str()) == ("device", "run")
+    {
+        return format!("sudo punctual device run -o {place}{}", as_kept(rest));
+    }
+    let written = written_record(words);
     let others = || {
         let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
         let (options, command) =
@@ -188,8 +209,13 @@ fn written_record(words: &[String]) -> Option<String> {
     if words.get(1)? != "record" {
         return None;
     }
+    Some(as_kept(&words[2..]))
+}
+
+/// Options and a command as they were written, but for options that say where results go.
+fn as_kept(words: &[String]) -> String {
     let mut kept = String::new();
-    let mut words = words[2..].iter();
+    let mut words = words.iter();
     let mut is_own = true;
     while let Some(word) = words.next() {
         is_own &= word != "--";
@@ -209,7 +235,7 @@ fn written_record(words: &[String]) -> Option<String> {
             }
         }
     }
-    Some(kept)
+    kept
 }
 
 /// The options with which `punctual record` follows the same threads for the same question, and the command after them.
@@ -322,6 +348,16 @@ mod tests {
         ] {
             assert_eq!(in_turn(&provenance(a), &provenance(b)).as_deref(), expected, "{a:?} {b:?}");
         }
+    }
+
+    #[test]
+    fn runs_of_devices_are_reported_and_made_again_as_devices() {
+        let step = whether_devices_kept_up("B", [Some("before"), Some("q after")]);
+        assert_eq!(step.command, "punctual report 'q after'");
+        assert_eq!(whether_devices_kept_up("A", [None; 2]).command, "punctual report A");
+        let words = "device run v90 -c thread:80 -q -o a/1.punctual -D 2s --html=x.html --json";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(as_kept(&words[2..]), " v90 -c thread:80 -D 2s");
     }
 
     #[test]

@@ -4,13 +4,17 @@ pub(crate) mod inputs;
 
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{
-    Gather, InTime, Side, are_clear, device_settings, measured_ns, order_of_round, slow_request_ns,
+    Gather, GatherServed, InTime, Served, Side, are_clear, device_settings, measured_ns, order_of_round,
+    slow_request_ns,
 };
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{Directory, Document, EndReason, Recording, look_into_episodes, read_activation_document};
+use punctual_recording::{
+    ActivationDocument, Directory, Document, EndReason, Recording, for_each_activation, look_into_episodes,
+    read_activation_document,
+};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -243,11 +247,22 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
         run.cycles = recording.cycles(period_ns)?;
     }
     run.slow_requests = slow_requests(path, &run.document);
-    run.devices = read_activation_document(path)?.as_ref().map(device_settings).unwrap_or_default();
+    if let Some(activations) = read_activation_document(path)? {
+        run.devices = device_settings(&activations);
+        run.served = served(path, &run.document, &activations);
+    }
     // Without a grid there are no devices to judge, which is no fault.
     let (tail, seconds) = recording.tail_and_seconds()?;
     let inputs = Input::from_recording(recording.document(), &tail, &seconds, recording.damaged());
     Ok((run, inputs.unwrap_or_default()))
+}
+
+/// What became of the blocks of a run's devices: how many were underruns is counted without the table of activations, which
+/// says when they came.
+fn served(path: &Path, document: &Document, activations: &ActivationDocument) -> Vec<Served> {
+    let mut gather = GatherServed::new(activations, document.provenance.started_ns, measured_ns(document));
+    let are_all = for_each_activation(path, |row| gather.take(row)).is_ok();
+    gather.finish(are_all)
 }
 
 /// No more threads than this read episodes.
