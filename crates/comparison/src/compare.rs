@@ -7,7 +7,7 @@ use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::notes::notes;
-use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed};
+use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed, unsteady};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, SideSummary, summary};
 use crate::standing::{Standing, are_paired, began};
@@ -193,7 +193,8 @@ pub(crate) fn compare_with(
     let decisive = counts.iter().find(|row| row.outcome != Outcome::NoDifference);
     let runs_needed = decisive.map_or_else(|| needed.min(), |row| row.runs_needed);
     let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
-    let notes = notes(a, b, standing, is_paired).into_iter().chain(note_on_absent(absent)).collect();
+    let mut notes = notes(a, b, standing, is_paired);
+    notes.extend(notes_on_spread(&pairs).into_iter().chain(note_on_absent(absent)));
     Ok(Comparison {
         a: summary(a),
         b: summary(b),
@@ -210,6 +211,30 @@ pub(crate) fn compare_with(
         is_of_one_machine: hosts.all(|host| host.is_as(&first_a.provenance.host)),
         stages,
     })
+}
+
+/// Says of each side whose own runs differ by more than those of a machine that stays what it is, by the figure of the total
+/// that shows it most: in which state such a machine was may look like a difference of the sides.
+fn notes_on_spread(pairs: &[StagePair<'_>]) -> Vec<String> {
+    let of_side = |label: &str, side: usize| {
+        let totals = pairs.iter().filter(|pair| pair.stage == Stage::Total);
+        let figures = totals.flat_map(|pair| {
+            (0..pair.figures()).filter_map(move |index| {
+                let runs = &pair.estimates(index)[side];
+                let ns = || runs.iter().map(|run| run.ln.exp());
+                let (least, most) = (ns().fold(f64::INFINITY, f64::min), ns().fold(0.0, f64::max));
+                Some((unsteady(FIGURES[index], runs)?, FIGURES[index], least, most))
+            })
+        });
+        let (_, figure, least, most) = figures.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let [least, most] = [least, most].map(|ns| format_ns(ns.round() as u64));
+        Some(format!(
+            "{label}: its own runs differ more than those of an unchanged machine, {} from {least} to {most}: if it changes from run to \
+             run, the intervals allow for that, and more runs narrow them",
+            figure.name
+        ))
+    };
+    ["A", "B"].into_iter().enumerate().filter_map(|(side, label)| of_side(label, side)).collect()
 }
 
 /// Says which stages some run lacks.
@@ -384,7 +409,35 @@ fn overall(stages: &[StageComparison]) -> (Outcome, Option<(usize, usize)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_recording::Followed;
+    use punctual_recording::{Distribution, Followed};
+
+    /// Three runs that are alike beside three of which one found the machine in another state.
+    #[test]
+    fn a_side_whose_own_runs_differ_is_named_with_how_much() {
+        let stage = |microseconds: f64| RunStage {
+            distribution: Distribution::new(),
+            estimates: vec![Estimate { ln: (microseconds * 1e3).ln(), variance: 1e-4 }],
+        };
+        let (steady, changing) = ([40.0, 42.0, 41.0].map(stage), [40.0, 41.0, 400.0].map(stage));
+        let notes = |total: Stage, left: &[RunStage], right: &[RunStage]| {
+            let measure = ("fifo:80".to_owned(), "fifo:80".to_owned());
+            notes_on_spread(&[StagePair {
+                measure,
+                stage: total,
+                left: left.iter().collect(),
+                right: right.iter().collect(),
+            }])
+        };
+        let found = notes(Stage::Total, &steady, &changing);
+        let [note] = &found[..] else { panic!("{found:?}") };
+        let expected = "B: its own runs differ more than those of an unchanged machine, p50 from 40.0 us to 400 us: ";
+        assert!(note.starts_with(expected), "{note}");
+        assert!(notes(Stage::Total, &changing, &steady)[0].starts_with("A: "));
+        assert_eq!(notes(Stage::Total, &steady, &steady), [""; 0]);
+        // One run shows nothing of the kind, and stages decide nothing.
+        assert_eq!(notes(Stage::Total, &steady[..1], &changing[2..]), [""; 0]);
+        assert_eq!(notes(Stage::Irq, &steady, &changing), [""; 0]);
+    }
 
     fn following(asked: Option<&str>) -> Document {
         let mut document = crate::counts::tests::document();

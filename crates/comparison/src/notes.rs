@@ -93,6 +93,6 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
         notes.push("the same run is on both sides".to_owned());
     }
-    notes.extend(standing.note(a.runs.len().min(b.runs.len()), is_paired).map(str::to_owned));
+    notes.extend(standing.note(is_paired).map(str::to_owned));
     notes
 }

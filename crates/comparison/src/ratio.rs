@@ -131,15 +131,31 @@ pub fn level(figure: Figure, runs: &[Estimate]) -> Option<Level> {
         return None;
     }
     let (mean, count) = (mean_ln(runs), runs.len() as f64);
+    let Spread { variance, degrees, .. } = spread_of_side(figure, runs);
+    let reach = student_quantile(degrees, 1.0 - CONFIDENCE) * (variance / count).sqrt();
+    let (low_ns, high_ns) = ((mean - reach).exp(), (mean + reach).exp());
+    Some(Level { figure, low_ns, estimate_ns: mean.exp(), high_ns })
+}
+
+/// How much the runs of one side vary, of which there is at least one.
+fn spread_of_side(figure: Figure, runs: &[Estimate]) -> Spread {
+    let (mean, count) = (mean_ln(runs), runs.len().max(1) as f64);
     let within = runs.iter().map(|run| run.variance).sum::<f64>() / count;
     let expected = figure.between * figure.between + WITHIN * within;
     let shown = runs.iter().map(|run| (run.ln - mean).powi(2)).sum::<f64>();
     let degrees = count - 1.0;
     let excess = if degrees > 0.0 { shown / degrees / expected } else { 0.0 };
-    let Spread { variance, degrees, .. } = pooled(expected, shown, degrees, excess);
-    let reach = student_quantile(degrees, 1.0 - CONFIDENCE) * (variance / count).sqrt();
-    let (low_ns, high_ns) = ((mean - reach).exp(), (mean + reach).exp());
-    Some(Level { figure, low_ns, estimate_ns: mean.exp(), high_ns })
+    pooled(expected, shown, degrees, excess)
+}
+
+/// From this many times the expected variance on, a side's own runs are said to differ: of three runs of a machine that
+/// stays what it is, a figure does once in fifty times.
+const UNSTEADY: f64 = 4.0;
+
+/// How many times the variance that is expected of a machine that stays what it is the runs of one side show of a figure;
+/// `None` if that is no more than chance often brings.
+pub(crate) fn unsteady(figure: Figure, runs: &[Estimate]) -> Option<f64> {
+    Some(spread_of_side(figure, runs).excess).filter(|excess| *excess > UNSTEADY)
 }
 
 /// How many of a family's figures count, by the spread between runs.

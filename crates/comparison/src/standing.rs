@@ -41,15 +41,23 @@ impl Standing {
         }
     }
 
-    /// What a reader must know about it; `runs` is how many the smaller side has.
-    pub(crate) fn note(self, runs: usize, is_paired: bool) -> Option<&'static str> {
+    /// What a reader must know about it.
+    pub(crate) fn note(self, is_paired: bool) -> Option<&'static str> {
         match self {
-            Standing::TooFewRuns { .. } if runs == 1 => Some(
-                "one run per side does not show how much runs differ: the intervals allow for the usual spread of an unchanged machine",
-            ),
-            Standing::TooFewRuns { .. } => {
-                Some("two runs per side hardly show how much runs differ: the intervals rest on the usual spread")
-            }
+            Standing::TooFewRuns { more } => Some(match (more[0], more[1]) {
+                (2.., 2..) => {
+                    "one run per side does not show how much runs differ: the intervals allow for the usual spread of an unchanged machine"
+                }
+                (2.., _) => {
+                    "A: one run does not show how much its runs differ: the intervals allow for the usual spread of an unchanged machine"
+                }
+                (_, 2..) => {
+                    "B: one run does not show how much its runs differ: the intervals allow for the usual spread of an unchanged machine"
+                }
+                (1, 1) => "two runs per side hardly show how much runs differ: the intervals rest on the usual spread",
+                (1, _) => "A: two runs hardly show how much its runs differ: the intervals rest on the usual spread",
+                _ => "B: two runs hardly show how much its runs differ: the intervals rest on the usual spread",
+            }),
             Standing::OneAfterTheOther => Some(
                 "all runs of one side were measured before those of the other: whatever changed on the machine in between is part of the ratios",
             ),
@@ -122,4 +130,26 @@ pub fn order_of_round(seed: u64, round: usize, sides: usize) -> Vec<usize> {
         order.swap(last, random.below(last as u64 + 1) as usize);
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_side_that_has_too_few_runs_is_named() {
+        let began = |runs: usize, from: i128| (0..runs).map(|run| from + 10 * run as i128).collect::<Vec<i128>>();
+        for ((a, b), expected) in [
+            ((1, 1), "one run per side "),
+            ((1, 5), "A: one run "),
+            ((2, 1), "B: one run "),
+            ((2, 2), "two runs per side "),
+            ((2, 9), "A: two runs "),
+            ((3, 2), "B: two runs "),
+        ] {
+            let note = Standing::of(&began(a, 0), &began(b, 5)).note(true).unwrap_or_default();
+            assert!(note.starts_with(expected), "{a} and {b}: {note}");
+        }
+        assert_eq!(Standing::of(&began(3, 0), &began(3, 5)).note(true), None);
+    }
 }

@@ -136,7 +136,7 @@ pub(super) fn notes(
     }
     let fewest = a.runs.len().min(b.runs.len());
     let alone = "a side with a single run does not show how much runs differ: there are no limits and no verdict";
-    let note = if fewest == 1 { Some(alone) } else { standing.note(fewest, is_paired) };
+    let note = if fewest == 1 { Some(alone) } else { standing.note(is_paired) };
     notes.extend(note.map(str::to_owned));
     notes
 }
