@@ -124,3 +124,20 @@ fn underruns_of_devices_are_compared_with_limits() {
     let again = "next: `sudo punctual device run -o A/NUMBER.punctual v90 --context thread:other -D 300ms -a 1` ";
     assert!(text.contains(again) && !text.contains("--repeat"), "{text}");
 }
+
+/// Nothing is said to be no difference that could not be compared.
+#[test]
+fn too_few_wakeups_are_no_verdict() {
+    // Of two threads with nine or ten wakeups each.
+    let text = said(&["compare", "follow.punctual", "follow.punctual"]);
+    let first = "These two runs cannot be compared: that takes 16 wakeups of a thread in each of them at least. ";
+    assert!(text.starts_with(first) && !text.contains("no difference as") && !text.contains("The total of"), "{text}");
+    let rows = text.lines().filter(|line| line.starts_with("sh other ") || line.starts_with("sleep other "));
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.len() == 11 && rows.iter().all(|row| row.ends_with("too few wakeups")), "{text}");
+    // Where one of several threads has enough, the sentence has its number.
+    let text = said(&["compare", "comm.punctual", "comm.punctual"]);
+    assert!(text.starts_with("These two runs show no difference: B's worst 10 % is 1.00 times A's ("), "{text}");
+    assert_eq!(text.matches("The total of ").count(), 1, "{text}");
+    assert!(text.contains("The total of rcu_preempt other: "), "{text}");
+}

@@ -101,10 +101,12 @@ impl Comparison {
         Some((name_of(a), name_of(b)))
     }
 
-    /// The stage by which the whole is judged if nothing decided: the first measure's total.
+    /// The stage by which the whole is judged if nothing decided: the total of the first measure that has enough wakeups to
+    /// be compared, or of the first one.
     pub fn total(&self) -> Option<&StageComparison> {
+        let totals = || self.stages.iter().filter(|stage| stage.stage == Stage::Total);
         let decided = self.decided_by.and_then(|(stage, _)| self.stages.get(stage));
-        decided.or_else(|| self.stages.iter().find(|stage| stage.stage == Stage::Total))
+        decided.or_else(|| totals().find(|stage| !stage.ratios.is_empty())).or_else(|| totals().next())
     }
 }
 

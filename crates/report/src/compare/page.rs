@@ -2,7 +2,7 @@
 
 use super::counts::counts_section;
 use super::devices::device_name;
-use super::text::{MAX_TOLD, load_of_side, no_difference_below, nothing_else_differs};
+use super::text::{MAX_TOLD, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
 use super::words::{factor, outcome, values};
 use crate::NextStep;
 use crate::answer::value;
@@ -227,7 +227,8 @@ fn stages(comparison: &Comparison) -> Section {
                 format!("{name}: {estimate} ({} to {})", factor(ratio.low), factor(ratio.high))
             },
         )));
-        cells.push(outcome(stage.verdict.outcome));
+        let is_compared = !stage.ratios.is_empty();
+        cells.push(if is_compared { outcome(stage.verdict.outcome) } else { Value::text(TOO_FEW) });
         cells
     });
     let table = Table { caption: "Each stage on both sides".into(), columns, rows: rows.collect() };

@@ -48,7 +48,8 @@ pub fn verdict(comparison: &Comparison) -> String {
     let is_beside_devices = comparison.a.is_beside_devices || comparison.b.is_beside_devices;
     let repeats = !comparison.follows() && !is_beside_devices && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
-    if let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
+    let is_compared = total.shown().is_some() || !comparison.counts.is_empty();
+    if is_compared && let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
         verdict += &format!(" {words}");
     }
     if let Some((_, by)) = comparison.decided_by
@@ -86,18 +87,22 @@ fn within_a_sentence(sentence: &str) -> String {
 }
 
 fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
+    let Some(ratio) = total.shown() else {
+        let (runs, needed) = (runs(comparison), FIGURES[0].needed);
+        return format!(
+            "These {runs} cannot be compared: that takes {needed} wakeups of a thread in each of them at least."
+        );
+    };
     let is_verdict = comparison.standing == Standing::Systems;
     let mut words = if is_verdict {
         "No detectable difference".to_owned()
     } else {
         format!("These {} show no difference", runs(comparison))
     };
-    if let Some(ratio) = total.shown() {
-        let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
-        let fits = what_would_fit(ratio);
-        words += &format!(": B's {name} is {estimate} times A's{fits}");
-        words += &if is_verdict { detectable(ratio.findable) } else { String::new() };
-    }
+    let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
+    let fits = what_would_fit(ratio);
+    words += &format!(": B's {name} is {estimate} times A's{fits}");
+    words += &if is_verdict { detectable(ratio.findable) } else { String::new() };
     words + "."
 }
 
@@ -234,7 +239,8 @@ pub fn text(comparison: &Comparison) -> String {
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
     let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; {}", no_difference_below());
     let _ = writeln!(text, "\n{}", stage_table(&comparison.stages, several));
-    for stage in comparison.stages.iter().filter(|stage| stage.stage == Stage::Total) {
+    let is_total = |stage: &&StageComparison| stage.stage == Stage::Total && !stage.ratios.is_empty();
+    for stage in comparison.stages.iter().filter(is_total) {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
         let _ = writeln!(
             text,
@@ -285,6 +291,9 @@ pub(super) fn side_line(side: &SideSummary) -> String {
     )
 }
 
+/// What B is where nothing could be compared.
+pub(super) const TOO_FEW: &str = "too few wakeups";
+
 pub(crate) fn measure(stage: &StageComparison) -> String {
     let (a, b) = &stage.measure;
     if a == b { a.clone() } else { format!("{a} -> {b}") }
@@ -324,7 +333,8 @@ fn stage_table(stages: &[StageComparison], several: bool) -> String {
                 ]),
                 None => cells.extend(["-", "-", "-"].map(str::to_owned)),
             }
-            cells.push(stage.verdict.outcome.name().to_owned());
+            let is_compared = !stage.ratios.is_empty();
+            cells.push(if is_compared { stage.verdict.outcome.name() } else { TOO_FEW }.to_owned());
             cells
         }),
     )
