@@ -66,7 +66,8 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
             format!("{most}{} in {} {}", times(row.ran_dry()), spoken_duration(document), when(document))
         })
         .collect();
-    let Some((_, judged)) = parts.iter().min_by_key(|(_, row)| (rank(&row.answer), std::cmp::Reverse(row.ran_dry())))
+    let Some((document, judged)) =
+        parts.iter().min_by_key(|(_, row)| (rank(&row.answer), std::cmp::Reverse(row.ran_dry())))
     else {
         return format!("{name} could not be judged.");
     };
@@ -87,7 +88,7 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let is_short = !late.is_empty() || judged.answer.underruns.outcome == Outcome::Fails;
     let needed = buffering(&answers).filter(|_| is_asked || is_short);
     let needed = needed.map(|needed| format!(" {needed}")).unwrap_or_default();
-    format!("{met}{work}; {}.{needed}", outcome(&judged.answer, !late.is_empty()))
+    format!("{met}{work}; {}.{needed}", outcome(&judged.answer, !late.is_empty(), &of_use(document)))
 }
 
 /// What fails first decides.
@@ -100,9 +101,18 @@ fn rank(answer: &DeviceAnswer) -> u8 {
     }
 }
 
-fn outcome(answer: &DeviceAnswer, was_late: bool) -> String {
+/// What follows a target that is counted in hours of use: for how many an hour of the load stands, which is assumed.
+fn of_use(document: &Document) -> String {
+    let thousandths = document.provenance.load.compression_thousandths.filter(|thousandths| *thousandths != 1_000);
+    thousandths.map_or_else(String::new, |hours| {
+        format!(" of use, and an hour under {} stands for {}", load_name(document), crate::layout::thousandths(hours))
+    })
+}
+
+fn outcome(answer: &DeviceAnswer, was_late: bool, of_use: &str) -> String {
     let found = &answer.underruns;
-    let wanted = format!("(the target is at most one {} {})", event(&answer.device), every(answer.device.want_s));
+    let every = every(answer.device.want_s);
+    let wanted = format!("(the target is at most one {} {every}{of_use})", event(&answer.device));
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => format!("it holds {wanted}"),
         (Outcome::HoldsAsRecorded, _) => format!("it holds while conditions stay as recorded {wanted}"),
@@ -144,7 +154,7 @@ mod tests {
         let said = |stalls: u64| {
             let question = Question { devices: devices.clone(), ..Question::default() };
             let found = answer(&[input(stalls, 0)], &question).unwrap();
-            found.groups[0].devices.iter().map(|device| outcome(device, stalls > 0)).collect::<Vec<_>>()
+            found.groups[0].devices.iter().map(|device| outcome(device, stalls > 0, "")).collect::<Vec<_>>()
         };
         let late = said(3_000);
         assert_eq!(late[0], "it fails (the target is at most one underrun an hour)");
@@ -167,8 +177,15 @@ mod tests {
             late_wakeups: 5_000,
             late_wakeups_on_worst_cpu: 4_000,
         };
-        let said = sentence("ros2-control", &device, &[&document], &[row]);
+        let rows = [row];
+        let said = sentence("ros2-control", &device, &[&document], &rows);
         assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
+        assert!(said.contains(" overrun an hour)"), "{said}");
+        // A target in hours of use says what an hour of the load stands for.
+        let mut scaled = document.clone();
+        scaled.provenance.load.compression_thousandths = Some(5_000);
+        let said = sentence("ros2-control", &device, &[&scaled], &rows);
+        assert!(said.contains(" overrun an hour of use, and an hour under mixed stands for 5)"), "{said}");
     }
 
     #[test]
