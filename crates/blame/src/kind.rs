@@ -1,6 +1,6 @@
 //! The kinds of blame.
 
-use crate::who::Who;
+use crate::who::{ANSWER_OR_REQUEST, Who};
 use punctual_recording::Awaited;
 use std::fmt::{Display, Formatter};
 
@@ -263,6 +263,9 @@ impl Kind {
             Kind::Own => format!("{who} did its own work."),
             Kind::Steal => "The host ran something else on this CPU.".to_owned(),
             Kind::KernelWake => "The wakeup went its ordinary way through the kernel.".to_owned(),
+            Kind::Unknown if who.name() == ANSWER_OR_REQUEST => {
+                "The thread waited, and nothing tells whether for an answer or for its next request.".to_owned()
+            }
             Kind::Unknown => format!("Nothing that was seen explains it ({who})."),
         }
     }
@@ -322,6 +325,9 @@ impl Kind {
             }
             Kind::Steal => {
                 "Give the virtual machine CPUs of its own: pinned, and not shared with others (on the host: `virsh vcpupin GUEST VCPU CPU`)."
+            }
+            Kind::Unknown if who.name() == ANSWER_OR_REQUEST => {
+                "Record whoever sends the requests (--comm): those of a thread that sets out by a timer are known to begin there."
             }
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
             Kind::KernelWake | Kind::Idle => return None,
@@ -454,6 +460,7 @@ mod tests {
         }
         assert_eq!(looked_at, Kind::ALL.len());
         assert_eq!(Kind::from_name("several"), None);
+        assert!(Kind::Unknown.remedy(&ANSWER_OR_REQUEST.into()).unwrap().contains("--comm"));
     }
 
     #[test]

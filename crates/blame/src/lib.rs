@@ -69,4 +69,4 @@ pub use episode::threads::threads;
 pub use kind::Kind;
 pub use page::{VOID_PAGE, VOID_PAGE_TEXT};
 pub use punctual_recording::Awaited;
-pub use who::Who;
+pub use who::{ANSWER_OR_REQUEST, Who};

@@ -9,6 +9,10 @@ pub(crate) const OTHER: &str = "another ";
 /// Between a name and a thread's number, which a bracket follows.
 pub(crate) const THREAD: &str = " (thread ";
 
+/// What is known, for [`Kind::Unknown`](crate::Kind::Unknown), of a wait within a request of which nothing tells whether it was for an
+/// answer or for the next request.
+pub const ANSWER_OR_REQUEST: &str = "a wait for an answer or for the next request";
+
 /// Who or what had a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {

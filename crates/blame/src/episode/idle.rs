@@ -1,37 +1,81 @@
-//! Time in which the late thread had no request: whoever sends it the next one slept of its own accord.
+//! Waits that are no part of a late request, or may be none: whoever the late thread waits for may be the one that sends it
+//! the next request.
 
-use crate::episode::classify::Classifier;
+use crate::episode::classify::{Beginning, Classifier};
 use crate::episode::detail::Detail;
 use crate::episode::piece::Piece;
 use crate::episode::shared::Shared;
 use crate::episode::subject::Subject;
 use crate::kind::Kind;
-use crate::who::Who;
+use crate::who::{ANSWER_OR_REQUEST, Who};
+use punctual_recording::Stage;
+use punctual_recording::episode::Call;
 
 /// What stands instead of a name: nobody is to blame.
 const NO_REQUEST: &str = "no request was waiting";
 
-/// Sets apart the waits, by time, of which most passed as whoever was waited for, or whoever that one waited for in the
-/// end, slept until a timer of its own: unless the request is known to begin as somebody asks for something, the wait
-/// may be for the next request.
+/// Sets apart what makes no request late, or may not. Where the beginning of a request is only assumed, nobody is named for a
+/// wait that may be for the next one: a client that asks and a store that is asked look the same from there. Each of them is
+/// woken by the late thread, does something or sleeps, and wakes that.
 pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut [Piece]) {
-    if !pieces.iter().any(sleeps) || !Classifier::new(shared, subject).may_begin_with_an_answer() {
+    if subject.stage != Stage::Request || !pieces.iter().any(may_be_for_request) {
         return;
     }
-    for wait in pieces.chunk_by_mut(are_of_one_wait) {
-        let in_all_ns: u64 = wait.iter().map(|piece| piece.ns).sum();
-        let asleep_ns: u64 = wait.iter().filter(|piece| sleeps(piece)).map(|piece| piece.ns).sum();
-        let longest = wait.iter().filter(|piece| sleeps(piece)).max_by_key(|piece| piece.ns);
-        let Some(whose) = longest.map(sleeper).filter(|_| asleep_ns > in_all_ns / 2).cloned() else { continue };
-        for piece in wait {
-            piece.who = NO_REQUEST.into();
-            piece.thread = None;
-            piece.kind = Kind::Idle;
-            piece.detail = Some(Detail::Slept(whose.clone()));
-            (piece.inside, piece.path, piece.call, piece.cgroup) = (None, Vec::new(), None, None);
-            piece.has_ended = false;
+    let classifier = Classifier::new(shared, subject);
+    match classifier.beginning() {
+        Beginning::Known => {}
+        Beginning::AskedBy(asker) => {
+            pieces.chunk_by_mut(are_of_one_wait).for_each(|wait| judge_wait(&classifier, asker, wait));
         }
+        Beginning::Assumed => pieces.iter_mut().for_each(may_be_nobodys),
     }
+}
+
+/// Judges a wait within a request that is known to begin as somebody asks: for an answer if the late thread has asked whoever
+/// ended it since; for the next request if that one asked before, and slept of its own accord for most of it.
+fn judge_wait(classifier: &Classifier<'_>, asker: Option<u32>, wait: &mut [Piece]) {
+    let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
+    let ender = classifier.ender(last.start_ns + last.ns);
+    let is_askers = ender.is_some_and(|ender| Some(ender.tid) == asker);
+    if !is_askers && ender.is_some_and(|ender| ender.was_asked) {
+        return;
+    }
+    match mostly_slept(wait).filter(|_| is_askers) {
+        Some(sleeper) => {
+            for piece in wait {
+                become_nobodys(piece, Kind::Idle, NO_REQUEST, Some(Detail::Slept(sleeper.clone())));
+            }
+        }
+        None => wait.iter_mut().for_each(may_be_nobodys),
+    }
+}
+
+/// Who slept until a timer of its own for most of a wait, if that was no lock's.
+fn mostly_slept(wait: &[Piece]) -> Option<Who> {
+    let in_all_ns: u64 = wait.iter().map(|piece| piece.ns).sum();
+    let asleep_ns: u64 = wait.iter().filter(|piece| sleeps(piece)).map(|piece| piece.ns).sum();
+    let longest = wait.iter().filter(|piece| sleeps(piece)).max_by_key(|piece| piece.ns);
+    longest.filter(|_| asleep_ns > in_all_ns / 2).map(sleeper).cloned()
+}
+
+fn may_be_nobodys(piece: &mut Piece) {
+    if may_be_for_request(piece) {
+        become_nobodys(piece, Kind::Unknown, ANSWER_OR_REQUEST, None);
+    }
+}
+
+fn become_nobodys(piece: &mut Piece, kind: Kind, words: &str, detail: Option<Detail>) {
+    (piece.kind, piece.who, piece.detail) = (kind, words.into(), detail);
+    (piece.inside, piece.path, piece.call, piece.cgroup) = (None, Vec::new(), None, None);
+    piece.has_ended = false;
+    piece.thread = None;
+}
+
+/// Whether whoever is named for a wait may be the one that sends the next request: nobody waits for that who writes, locks a
+/// file, waits for a child, or for a page.
+fn may_be_for_request(piece: &Piece) -> bool {
+    let is_for_else = matches!(piece.call, Some(Call::Write | Call::FileLock | Call::Child | Call::None));
+    piece.kind == Kind::Wait && piece.who.not_seen().is_none() && !is_for_else
 }
 
 fn are_of_one_wait(one: &Piece, next: &Piece) -> bool {

@@ -3,6 +3,7 @@
 use crate::episode::piece::Piece;
 use crate::episode::split::Split;
 use crate::kind::Kind;
+use crate::who::ANSWER_OR_REQUEST;
 use punctual_recording::Episode;
 use punctual_recording::episode::StackSample;
 
@@ -36,5 +37,6 @@ impl Sightings {
 /// Whether whoever was waited for within a request had no CPU then: what ran on its last one has nothing to do with it.
 fn is_off_cpu(piece: &Piece) -> bool {
     let last = piece.path.last().map_or(piece.kind, |(kind, _)| *kind);
-    last.is_off_cpu() && (!piece.path.is_empty() || matches!(piece.kind, Kind::Wait | Kind::Idle))
+    let is_wait = matches!(piece.kind, Kind::Wait | Kind::Idle) || piece.who.name() == ANSWER_OR_REQUEST;
+    last.is_off_cpu() && (!piece.path.is_empty() || is_wait)
 }

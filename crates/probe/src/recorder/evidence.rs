@@ -170,6 +170,7 @@ impl Investigator {
             end_ns,
             stage: late.stage,
             is_asked_for: late.is_asked_for,
+            waits_for_answers: late.waits_for_answers,
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,

@@ -100,6 +100,7 @@ mod tests {
             end_ns: 1_000_000,
             stage: Stage::Response,
             is_asked_for: false,
+            waits_for_answers: false,
         };
         let tid = late.tid;
         let here = std::ptr::from_ref(&MAPS).addr() as u64;

@@ -21,4 +21,6 @@ pub struct LateWakeup {
     pub stage: Stage,
     /// See [`Episode::is_asked_for`](punctual_recording::Episode::is_asked_for).
     pub is_asked_for: bool,
+    /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
+    pub waits_for_answers: bool,
 }

@@ -60,8 +60,16 @@ pub(crate) struct Request {
     pub(crate) expected_ns: u64,
     /// To when, ns.
     pub(crate) end_ns: u64,
+    pub(crate) known: Known,
+}
+
+/// What is known of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Known {
     /// See [`Episode::is_asked_for`](punctual_recording::Episode::is_asked_for).
     pub(crate) is_asked_for: bool,
+    /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
+    pub(crate) waits_for_answers: bool,
 }
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
@@ -97,8 +105,8 @@ struct Thread {
 
 struct Open {
     expected_ns: u64,
-    /// Whether it began where the thread waits for requests, and all its waits so far were for answers.
-    is_asked_for: bool,
+    /// Of its waits so far.
+    known: Known,
     waits: u32,
     /// Since when it waits, if nothing says that this ends the request.
     waits_since: Option<u64>,
@@ -106,7 +114,7 @@ struct Open {
 
 impl Open {
     fn over(self, end_ns: u64) -> Request {
-        Request { expected_ns: self.expected_ns, end_ns, is_asked_for: self.is_asked_for }
+        Request { expected_ns: self.expected_ns, end_ns, known: self.known }
     }
 }
 
@@ -253,7 +261,7 @@ impl Thread {
             return self.open.take().map(|open| open.over(until_ns));
         }
         if let Some(open) = &mut self.open {
-            open.is_asked_for &= self.asked.contains(&place);
+            open.known.waits_for_answers &= self.asked.contains(&place);
         }
         if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
             *given_up += 1;
@@ -280,7 +288,8 @@ impl Thread {
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
         let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
-        self.open = Some(Open { expected_ns: stretch.expected_ns, is_asked_for, waits: 0, waits_since: None });
+        let known = Known { is_asked_for, waits_for_answers: true };
+        self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None });
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.

@@ -11,8 +11,8 @@ struct Play {
     requests: Requests,
     now: u64,
     over: Vec<(u64, u64)>,
-    /// Whether they are known to begin as somebody asks.
-    asked_for: Vec<bool>,
+    /// What is known of them.
+    known: Vec<Known>,
 }
 
 impl Play {
@@ -22,7 +22,7 @@ impl Play {
         let stretch = Stretch { expected_ns, ended_by, until_ns: self.now, then };
         for request in self.requests.next(TID, &stretch) {
             self.over.push((request.expected_ns, request.end_ns));
-            self.asked_for.push(request.is_asked_for);
+            self.known.push(request.known);
         }
         self
     }
@@ -228,9 +228,9 @@ fn a_worker_is_done_wherever_it_waits_for_requests() {
     }
 }
 
-/// What else it may have waited for could be the next request.
+/// Where it begins is one thing that is known of a request; what all its waits were for is another.
 #[test]
-fn a_request_is_known_to_be_one_if_all_its_waits_are_for_answers() {
+fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
     look(&mut play, Awaited::Request);
@@ -239,5 +239,12 @@ fn a_request_is_known_to_be_one_if_all_its_waits_are_for_answers() {
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    assert_eq!(play.asked_for, [true, true, false]);
+    let known = |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers };
+    assert_eq!(play.known, [true, true, false].map(known(true)));
+    // Where it accepts nothing, it may be a worker that fetches its work.
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    look(&mut play, Awaited::Answer);
+    play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
+    assert_eq!(play.known, [known(false)(true)]);
 }

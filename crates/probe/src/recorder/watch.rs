@@ -11,7 +11,7 @@ use super::late::LateWakeup;
 use super::missed::MissedRuns;
 use super::naming::name_places;
 use super::programs::FlightRecorder;
-use super::requests::{EndedBy, Pause, Requests, Stretch};
+use super::requests::{EndedBy, Known, Pause, Requests, Stretch};
 use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
@@ -171,7 +171,7 @@ impl Watch {
 
     /// Looks at a wakeup of a thread with this name, and this priority as the kernel counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, name: &str, priority: i16) {
-        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority, false);
+        self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority, Known::default());
     }
 
     /// Looks at a wakeup of a followed thread that something ended. If it now sleeps within its work, it is not done
@@ -180,7 +180,7 @@ impl Watch {
         match self.settings.stage {
             Stage::Response => {}
             Stage::Request => return self.requested(wakeup, ended_by, then, name, priority),
-            _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority, false),
+            _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority, Known::default()),
         }
         let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
         let Some(work_ns) = wakeup.work_ns else { return };
@@ -189,7 +189,7 @@ impl Watch {
             return;
         }
         let end_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
-        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority, false);
+        self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority, Known::default());
     }
 
     fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
@@ -198,7 +198,7 @@ impl Watch {
         let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
-            self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.is_asked_for);
+            self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
 
@@ -215,7 +215,7 @@ impl Watch {
         value_ns: u64,
         name: Named<'_>,
         priority: i16,
-        is_asked_for: bool,
+        known: Known,
     ) {
         self.values.record(value_ns);
         if let Some(irq_ns) = wakeup.irq_ns {
@@ -237,7 +237,8 @@ impl Watch {
             expected_ns,
             end_ns: expected_ns + value_ns,
             stage: self.settings.stage,
-            is_asked_for,
+            is_asked_for: known.is_asked_for,
+            waits_for_answers: known.waits_for_answers,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }

@@ -200,6 +200,7 @@ impl Stretches {
             end_ns: asked.end_ns,
             stage: Stage::Request,
             is_asked_for: false,
+            waits_for_answers: false,
         };
         let evidence = Evidence {
             copied: self.kept.between_or(from, (asked.begin_ns, to), || self.recorder.copy(from, to)),

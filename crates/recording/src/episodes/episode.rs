@@ -193,9 +193,11 @@ pub struct Episode {
     /// else's thread, when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken
     /// for something new, or [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
-    /// Whether a request is known to begin as somebody asks the late thread for something, by a connection that it accepted, and
-    /// to hold no wait for the next one: all its waits are for what comes by connections that the thread asked for.
+    /// Whether a request is known to begin as somebody asks the late thread for something, by a connection that it accepted.
     pub is_asked_for: bool,
+    /// Whether all waits of a request for others are for what comes by connections that the thread asked for: none is for the next
+    /// request then, unless it gets its requests by those.
+    pub waits_for_answers: bool,
     /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is incomplete, if it is: then it supports no conclusion.
@@ -244,6 +246,7 @@ impl Episode {
             end_ns,
             stage: Stage::Total,
             is_asked_for: false,
+            waits_for_answers: false,
             threshold_ns: 0,
             void: None,
             usual_delivery_ns: 0,

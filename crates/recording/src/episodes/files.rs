@@ -159,6 +159,7 @@ mod tests {
         Episode {
             stage: crate::Stage::Response,
             is_asked_for: true,
+            waits_for_answers: true,
             threshold_ns: 3_000,
             usual_delivery_ns: 10,
             fault_path_ns: 3,

@@ -24,6 +24,8 @@ struct Line {
     stage: Stage,
     #[serde(default, skip_serializing_if = "is_no")]
     is_asked_for: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    waits_for_answers: bool,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
@@ -131,6 +133,7 @@ impl Serialize for Episode {
             total_ns: self.total_ns(),
             stage: self.stage,
             is_asked_for: self.is_asked_for,
+            waits_for_answers: self.waits_for_answers,
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
@@ -201,6 +204,7 @@ impl Line {
             victim: self.victim,
             stage: self.stage,
             is_asked_for: self.is_asked_for,
+            waits_for_answers: self.waits_for_answers,
             threshold_ns: self.threshold_ns,
             void: self.void_reason,
             usual_delivery_ns: self.usual_delivery_ns,

@@ -47,6 +47,9 @@ pub struct WhyAnswer<'a> {
     /// How many episodes are so long only because of that.
     #[serde(skip_serializing_if = "is_zero")]
     only_idle: u64,
+    /// How many more may be: nothing tells whether a wait was for an answer or for the next request.
+    #[serde(skip_serializing_if = "is_zero")]
+    maybe_only_idle: u64,
     kinds: Vec<KindRow>,
     causes: Vec<CauseRow<'a>>,
     /// What the waits for other threads came down to at the end of their chains, largest first.
@@ -87,6 +90,7 @@ impl<'a> WhyAnswer<'a> {
             blind_ns: report.total_of(Kind::Blind),
             idle_ns: report.total_of(Kind::Idle),
             only_idle: report.only_idle(),
+            maybe_only_idle: report.maybe_only_idle(),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, shared_ns)).collect(),
             causes: report
                 .summary

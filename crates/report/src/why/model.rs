@@ -3,8 +3,8 @@
 use super::words::with_group;
 use crate::NextStep;
 use punctual_blame::{
-    CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who, is_nesting_known,
-    summarize,
+    ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who,
+    is_nesting_known, summarize,
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
@@ -107,6 +107,15 @@ impl EpisodeView {
     pub(super) fn is_only_idle(&self) -> bool {
         let idle_ns = self.idle_ns();
         idle_ns > 0 && self.total_ns.saturating_sub(idle_ns) <= self.threshold_ns
+    }
+
+    /// Whether it may be so long only because no request was waiting: nothing tells whether a wait was for an answer or for the next
+    /// request.
+    fn may_be_only_idle(&self) -> bool {
+        let is_it = |part: &&Part| part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
+        let not_told_ns: u64 = self.split.parts.iter().filter(is_it).map(|part| part.ns).sum();
+        let rest_ns = self.total_ns.saturating_sub(self.idle_ns()).saturating_sub(not_told_ns);
+        not_told_ns > 0 && !self.is_only_idle() && rest_ns <= self.threshold_ns
     }
 
     /// Drops its details; the sums of its parts stay.
@@ -284,6 +293,12 @@ impl<'a> WhyReport<'a> {
     /// How many episodes are so long only because no request was waiting.
     pub(super) fn only_idle(&self) -> u64 {
         self.episodes.iter().filter(|episode| episode.void.is_none() && episode.is_only_idle()).count() as u64
+    }
+
+    /// How many more episodes may be, and nothing tells whether they are.
+    pub(super) fn maybe_only_idle(&self) -> u64 {
+        let is_it = |episode: &&EpisodeView| episode.void.is_none() && episode.may_be_only_idle();
+        self.episodes.iter().filter(is_it).count() as u64
     }
 
     /// The waits for other threads, or for this one alone, of all episodes that are whole.

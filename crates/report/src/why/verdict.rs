@@ -197,8 +197,21 @@ impl WhyReport<'_> {
             let (count, seem) = (grouped(only), agreeing(only, "seems", "seem"));
             let _ = write!(verdict, " {count} of them only {seem} late: no request was waiting (idle).");
         }
+        verdict.push_str(&self.not_told_apart());
         verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
+    }
+
+    /// How many requests may not have been late, because nothing tells what their waits were for.
+    fn not_told_apart(&self) -> String {
+        match self.maybe_only_idle() {
+            0 => String::new(),
+            count => format!(
+                " {} of them may only seem late: nothing tells whether {} wait was for an answer or for the next request.",
+                grouped(count),
+                agreeing(count, "its", "their")
+            ),
+        }
     }
 
     /// What the waits for other threads came down to.
@@ -287,6 +300,7 @@ impl WhyReport<'_> {
 mod tests {
     use super::*;
     use crate::why::tests::of_parts;
+    use punctual_blame::ANSWER_OR_REQUEST;
     use std::path::Path;
 
     fn requests(episodes: Vec<EpisodeView>) -> String {
@@ -346,6 +360,29 @@ mod tests {
         // Not so short without it that it would not have been kept.
         let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
         assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
+    }
+
+    #[test]
+    fn requests_that_may_not_have_been_late_are_counted() {
+        let untold = |ms| of_parts(&[(Kind::Unknown, ANSWER_OR_REQUEST, ms), (Kind::Own, "late", 100 - ms)]);
+        let told = requests(vec![untold(90), untold(80), untold(30)]);
+        assert!(
+            told.starts_with(
+                "3 requests took longer than 60.0 ms, the slowest 100 ms: 66.7 % of the 300 ms was unknown: a wait for an answer or for \
+                 the next request, in 3 episodes"
+            ),
+            "{told}"
+        );
+        let end = " 2 of them may only seem late: nothing tells whether their wait was for an answer or for the next request.";
+        assert!(told.ends_with(end), "{told}");
+        // None is known not to have been late.
+        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![idle(), untold(90)]);
+        assert!(!told.contains("No request is known"), "{told}");
+        assert!(
+            told.contains(" 1 of them only seems late: ") && told.contains(" 1 of them may only seem late: "),
+            "{told}"
+        );
     }
 
     #[test]

@@ -1,50 +1,73 @@
-//! Whether a request began as somebody asked the late thread for something, or as it was answered itself.
+//! Whether a request is known to begin where it is taken to.
 
 use super::answer::End;
 use super::classifier::Classifier;
 use crate::episode::story::waking;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Event, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK};
+use punctual_recording::episode::{Event, IN_INTERRUPT, WakingAct};
 
-/// No chain of wakings is followed further back.
-const MAX_STEPS: usize = 32;
+/// What is known of the beginning of a late thread's request.
+pub(crate) enum Beginning {
+    /// None of its waits is for the next request; or it is no request at all.
+    Known,
+    /// Somebody asked for something: this thread, if that was seen.
+    AskedBy(Option<u32>),
+    /// It may be the answer to a question of the late thread's, and then one of its waits is for the next request.
+    Assumed,
+}
+
+/// Who ended a wait of the late thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Ender {
+    pub(crate) tid: u32,
+    /// Whether the late thread has woken it within the request, and it had not answered that before the wait.
+    pub(crate) was_asked: bool,
+}
 
 impl Classifier<'_> {
-    /// Whether the time of a request begins as a thread wakes the late one that nothing but the late one, as far as is
-    /// seen, had set going: then this may be the answer to a question and no request. Where a thread waits only for
-    /// other threads, where its requests begin is assumed, see [`Stage::Request`], unless a look told.
-    pub(crate) fn may_begin_with_an_answer(&self) -> bool {
-        let is_asked_for = self.episode.is_asked_for;
-        if self.subject.stage != Stage::Request || !self.subject.is_due || is_asked_for {
-            return false;
+    /// What is known of the beginning. Where a thread waits only for other threads, where its requests begin is assumed, see
+    /// [`Stage::Request`], unless a look told. What those others did before tells nothing: whoever sends requests may sleep
+    /// between two of them, and whoever answers them may sleep before it does.
+    pub(crate) fn beginning(&self) -> Beginning {
+        let episode = self.episode;
+        let is_known = episode.is_asked_for && episode.waits_for_answers;
+        if self.subject.stage != Stage::Request || !self.subject.is_due || is_known {
+            return Beginning::Known;
         }
-        let Some(first) = waking(self.episode, &self.subject).map(|index| &self.episode.events[index]) else {
-            return false;
-        };
-        let End::By(mut tid) = self.direct_end(first) else { return false };
-        let mut reached_ns = first.at_ns;
-        for _ in 0..MAX_STEPS {
-            let before = reached_ns.checked_sub(1).and_then(|until_ns| self.index.last_woken(tid, until_ns));
-            let Some(before) = before else { return true };
-            reached_ns = before.at_ns;
-            if self.was_for_a_lock(before) {
-                continue;
-            }
-            match self.direct_end(before) {
-                End::By(by) if by == self.subject.tid => return true,
-                End::By(by) => tid = by,
-                // It sets out by itself: because it is time, or because somebody outside asks.
-                End::Timer | End::Network => return false,
-                // A sleep within its work.
-                End::Device | End::NotBy(_) => {}
-            }
+        let first = waking(episode, &self.subject).map(|index| &episode.events[index]);
+        let end = first.map(|first| (first, self.direct_end(first)));
+        match end {
+            Some((_, End::By(tid))) if episode.is_asked_for => Beginning::AskedBy(Some(tid)),
+            _ if episode.is_asked_for => Beginning::AskedBy(None),
+            // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
+            Some((first, End::Timer)) if !self.is_answered_at(first) => Beginning::Known,
+            Some((_, End::Device)) | None => Beginning::Known,
+            Some((_, End::Timer | End::By(_) | End::Network | End::NotBy(_))) => Beginning::Assumed,
         }
-        true
     }
 
-    /// Whether the thread that an event wakes had slept for a lock: who let that go did not set it going.
-    fn was_for_a_lock(&self, event: &Event) -> bool {
-        let left = u32::try_from(event.value).ok().and_then(|tid| self.index.last_leave(tid, event.at_ns));
-        left.is_some_and(|leave| leave.left_state() & (LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) != 0)
+    /// Whether a thread that a timer woke waited up to a time limit for a word for which threads are seen to wake it as well:
+    /// a lock that it asks for again and again, such as an interpreter's.
+    fn is_answered_at(&self, woken_by: &Event) -> bool {
+        let told = woken_by.lock_waking();
+        let is_of_word = |event: &Event| event.wait_end().is_none() && event.lock_waking().act != WakingAct::NotTold;
+        // A condition variable of the C library has two adjacent words.
+        let is_there = |event: &Event| is_of_word(event) && event.lock_waking().place.abs_diff(told.place) <= 2;
+        is_of_word(woken_by)
+            && self
+                .index
+                .wakings_of(self.subject.tid, 0, u64::MAX)
+                .iter()
+                .any(|event| event.context & IN_INTERRUPT == 0 && is_there(event))
+    }
+
+    /// Who ended the wait of the late thread that was over at a time.
+    pub(crate) fn ender(&self, at_ns: u64) -> Option<Ender> {
+        let sleeper = self.subject.tid;
+        let woken_by = self.index.next_woken(sleeper, at_ns).filter(|event| event.at_ns == at_ns)?;
+        let tid = self.who_answered(woken_by)?;
+        let slept_ns = self.index.last_leave(sleeper, at_ns)?.at_ns;
+        let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
+        Some(Ender { tid, was_asked: self.is_asked(tid, sleeper, since_ns, slept_ns) })
     }
 }

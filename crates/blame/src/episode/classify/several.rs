@@ -237,7 +237,7 @@ impl Classifier<'_> {
     }
 
     /// Whether a thread was woken by what the other one did, between two times.
-    fn is_asked(&self, tid: u32, by: u32, from_ns: u64, to_ns: u64) -> bool {
+    pub(super) fn is_asked(&self, tid: u32, by: u32, from_ns: u64, to_ns: u64) -> bool {
         let mut wakings = self.index.wakings_of(tid, from_ns, to_ns).iter().rev().take(MAX_WAKINGS);
         wakings.any(|event| is_from(event, by))
     }

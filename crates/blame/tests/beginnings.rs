@@ -1,0 +1,247 @@
+//! Requests of a thread that waits for other threads at both ends: whether a wait was for an answer or for the next request.
+//! Nobody is named where nothing tells.
+
+mod support;
+
+use punctual_blame::{ANSWER_OR_REQUEST, Kind, Part};
+use punctual_recording::episode::{Call, EventKind, IN_SOFTIRQ, LockWaking, Sender, WaitEnd, WakingAct, WordState};
+use punctual_recording::{Episode, Stage};
+use support::requests::{IDLE, READ, WAITS, parts};
+use support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words};
+
+/// `first` sends the requests, or is the one whose answer is taken for a request.
+const CLIENT: (u32, i16) = (8, 120);
+/// `other` is waited for within the request.
+const STORE: (u32, i16) = (7, 120);
+/// A word that all who hand over work share.
+const WORD: u32 = 10;
+const NET_RX: u64 = 3;
+
+/// By what two threads speak to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// What is sent is delivered by a softirq.
+    Tcp,
+    /// A pipe, or a Unix socket.
+    Pipe,
+    /// A queue in memory.
+    Queue,
+}
+
+const WAYS: [Way; 3] = [Way::Tcp, Way::Pipe, Way::Queue];
+
+fn word(act: WakingAct) -> u64 {
+    LockWaking { act, same_word: Some(true), state: WordState::NoLock, place: WORD, owner: 0 }.bits()
+}
+
+/// The current thread, whose name has this number, wakes the late one.
+fn wakes(story: &mut Story, at_us: u64, way: Way, name: u32) {
+    match way {
+        Way::Tcp => {
+            let end = WaitEnd { sender: Sender::Thread(story.current.0), ..READ };
+            story.event(at_us - 2, EventKind::SoftirqBegin, IN_SOFTIRQ, NET_RX, 0, 4);
+            story.event(at_us, EventKind::Waking, IN_SOFTIRQ, u64::from(VICTIM), end.bits() | 19, name);
+            story.event(at_us + 1, EventKind::SoftirqEnd, IN_SOFTIRQ, NET_RX, 0, 4);
+        }
+        Way::Pipe => {
+            story.event(at_us, EventKind::Waking, 0, u64::from(VICTIM), READ.bits() | 19, name);
+        }
+        Way::Queue => {
+            let bits = word(WakingAct::WakesWord);
+            story.event(at_us, EventKind::Waking, 0, u64::from(VICTIM), bits | 19, name);
+        }
+    }
+}
+
+/// A timer's interrupt wakes a thread; `bits` tell out of which wait, and its priority.
+fn timer_wakes(story: &mut Story, at_us: u64, tid: u32, bits: u64) {
+    story.event(at_us - 4, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
+    story.event(at_us - 3, EventKind::TimerBegin, INTERRUPT, 0, (at_us - 3) * 1_000, 4);
+    story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(tid), bits, 0);
+    story.event(at_us + 1, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.event(at_us + 2, EventKind::VectorEnd, INTERRUPT, 1, 0, 2);
+}
+
+fn slept() -> u64 {
+    WaitEnd { sleeper: Call::Sleep, waker: None, ..READ }.bits() | 120
+}
+
+/// What whoever begins the request did before.
+#[derive(Debug, Clone, Copy)]
+enum Before {
+    /// It was answered, or asked, by the late thread.
+    Woken,
+    /// It slept: a client pauses, or a store is slow.
+    Slept,
+    /// Nothing was seen.
+    NotSeen,
+}
+
+const BEFORE: [Before; 3] = [Before::Woken, Before::Slept, Before::NotSeen];
+
+/// Somebody wakes the late thread at 1,000 us. From 1,300 us on that waits for somebody else, whom it woke before or not, who sleeps until
+/// 4,000 us or works all the time, and wakes it at 4,100 us.
+fn served(way: Way, before: Before, wakes_it: bool, sleeps: bool) -> Episode {
+    let begun_by = if matches!(before, Before::NotSeen) { CLIENT } else { VICTIM_RUNS };
+    let mut story = Story::new(begun_by, 5_000);
+    story.episode.stage = Stage::Request;
+    match before {
+        Before::Woken => {
+            story.event(700, EventKind::Waking, 0, u64::from(CLIENT.0), READ.bits() | 120, 1);
+            story.switch(710, CLIENT, WAITS, 3);
+        }
+        Before::Slept => {
+            story.switch(600, IDLE, WAITS, 0);
+            timer_wakes(&mut story, 700, CLIENT.0, slept());
+            story.switch(710, CLIENT, 0, 3);
+        }
+        Before::NotSeen => {}
+    }
+    wakes(&mut story, 1_000, way, 3);
+    story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+    waits_for_store(&mut story, way, wakes_it, sleeps);
+    story.episode
+}
+
+fn waits_for_store(story: &mut Story, way: Way, wakes_it: bool, sleeps: bool) {
+    if wakes_it {
+        story.event(1_200, EventKind::Waking, 0, u64::from(STORE.0), READ.bits() | 120, 1);
+    }
+    story.switch(1_300, STORE, WAITS, 2);
+    if sleeps {
+        story.switch(1_400, IDLE, WAITS, 0);
+        timer_wakes(story, 4_000, STORE.0, slept());
+        story.switch(4_010, STORE, 0, 2);
+    }
+    wakes(story, 4_100, way, 2);
+    story.switch(4_105, VICTIM_RUNS, 0, 1);
+    story.switch(5_000, IDLE, WAITS, 0);
+}
+
+/// Of which nothing tells what it was for: no name, and all of it unknown.
+fn is_untold(part: &Part) -> bool {
+    let is_it = part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
+    is_it && part.ns >= 2_700_000 && part.unknown_ns == part.ns && part.inside.is_empty()
+}
+
+/// A closed loop, a client that pauses, a store that sleeps, a worker whose feeder is slow: seen from the late thread they are the same.
+#[test]
+fn nobody_is_named_within_a_request_whose_beginning_is_assumed() {
+    let mut cases = 0;
+    for way in WAYS {
+        for before in BEFORE {
+            for (wakes_it, sleeps) in [(true, true), (true, false), (false, true), (false, false)] {
+                let told = parts(&served(way, before, wakes_it, sleeps));
+                let case = format!("{way:?} {before:?} {wakes_it} {sleeps}: {told:?}");
+                assert!(told.iter().any(is_untold), "{case}");
+                assert!(told.iter().all(|part| !matches!(part.kind, Kind::Wait | Kind::Idle)), "{case}");
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 36);
+}
+
+/// It was seen to begin by a connection that the late thread accepted. An answer is awaited of whoever was asked since; who was not asked
+/// may hand over the next piece of work, as to a worker of a pool.
+#[test]
+fn whoever_was_asked_within_a_request_is_named() {
+    let mut cases = 0;
+    for way in WAYS {
+        for before in BEFORE {
+            for (wakes_it, sleeps) in [(true, true), (true, false), (false, true), (false, false)] {
+                let mut episode = served(way, before, wakes_it, sleeps);
+                episode.is_asked_for = true;
+                let told = parts(&episode);
+                let case = format!("{way:?} {before:?} {wakes_it} {sleeps}: {told:?}");
+                let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+                assert_eq!((is_named, told.iter().any(is_untold)), (wakes_it, !wakes_it), "{case}");
+                assert!(told.iter().all(|part| part.kind != Kind::Idle), "{case}");
+                // All waits are known to be for answers.
+                episode.waits_for_answers = true;
+                let told = parts(&episode);
+                assert!(told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other"), "{told:?}");
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 36);
+}
+
+/// Whoever asked, and is waited for again, owes no answer: it was answered, or has not sent all.
+#[test]
+fn a_wait_for_whoever_asked_is_for_the_next_request() {
+    for sleeps in [true, false] {
+        let mut story = Story::new(CLIENT, 5_000);
+        story.episode.stage = Stage::Request;
+        story.episode.is_asked_for = true;
+        wakes(&mut story, 1_000, Way::Pipe, 3);
+        story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+        story.event(1_200, EventKind::Waking, 0, u64::from(CLIENT.0), READ.bits() | 120, 1);
+        story.switch(1_300, CLIENT, WAITS, 3);
+        if sleeps {
+            story.switch(1_400, IDLE, WAITS, 0);
+            timer_wakes(&mut story, 4_000, CLIENT.0, slept());
+            story.switch(4_010, CLIENT, 0, 3);
+        }
+        wakes(&mut story, 4_100, Way::Pipe, 3);
+        story.switch(4_105, VICTIM_RUNS, 0, 1);
+        story.switch(5_000, IDLE, WAITS, 0);
+        let told = parts(&story.episode);
+        assert!(told.iter().all(|part| part.kind != Kind::Wait), "{told:?}");
+        let idle = told.iter().find(|part| part.kind == Kind::Idle);
+        assert_eq!((idle.is_some(), told.iter().any(is_untold)), (sleeps, !sleeps), "{told:?}");
+        if let Some(idle) = idle {
+            assert_eq!(idle.who.name(), "no request was waiting");
+            assert!((2_700_000..=2_800_000).contains(&idle.ns) && idle.inside.is_empty(), "{idle:?}");
+            assert_eq!(in_words(&idle.detail).as_deref(), Some("first slept until a timer of its own"));
+        }
+    }
+}
+
+/// A lock that is asked for again every few milliseconds, such as an interpreter's, is no clock; a wait with a time limit by which a thread
+/// keeps its period is one.
+#[test]
+fn a_time_limit_at_which_others_wake_it_as_well_begins_no_request() {
+    for is_lock in [true, false] {
+        let mut story = Story::new(CLIENT, 5_000);
+        story.episode.stage = Stage::Request;
+        if is_lock {
+            wakes(&mut story, 500, Way::Queue, 3);
+        }
+        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+        timer_wakes(&mut story, 1_003, VICTIM, word(WakingAct::Else) | 19);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        waits_for_store(&mut story, Way::Pipe, true, true);
+        let told = parts(&story.episode);
+        let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+        assert_eq!((is_named, told.iter().any(is_untold)), (!is_lock, is_lock), "{told:?}");
+    }
+}
+
+/// A packet from outside may be the answer of a store.
+#[test]
+fn a_packet_from_outside_may_be_an_answer() {
+    let mut episode = served(Way::Tcp, Before::NotSeen, true, true);
+    let end = WaitEnd { sender: Sender::NoThread, ..READ };
+    for event in episode.events.iter_mut().filter(|event| event.at_ns == 1_000_000) {
+        event.extra = end.bits() | 19;
+    }
+    let told = parts(&episode);
+    assert!(told.iter().any(is_untold), "{told:?}");
+}
+
+/// Nobody waits for a request who writes, waits for a child or for the lock of a file.
+#[test]
+fn a_wait_that_is_for_no_request_has_a_name() {
+    let called = [Call::Write, Call::Child, Call::FileLock, Call::Read];
+    let named = called.map(|sleeper| {
+        let mut episode = served(Way::Pipe, Before::Slept, true, true);
+        let end = WaitEnd { sleeper, ..READ };
+        for event in episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000) {
+            event.extra = end.bits() | 19;
+        }
+        parts(&episode).iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other")
+    });
+    assert_eq!(named, [true, true, true, false]);
+}
