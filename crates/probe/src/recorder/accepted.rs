@@ -113,11 +113,10 @@ fn awaited(tid: u32) -> Option<Awaited> {
     }
     let link = std::fs::read_link(format!("{directory}/fd/{descriptor}")).ok()?;
     let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-    let told = |name: &str, by: fn(&str, &str) -> Option<Awaited>| {
-        let file = File::open(format!("{directory}/net/{name}")).ok()?;
-        by(&whole(file)?, inode)
-    };
-    told("unix", awaited_unix).or_else(|| told("tcp", awaited_tcp)).or_else(|| told("tcp6", awaited_tcp))
+    let table = |name: &str| whole(File::open(format!("{directory}/net/{name}")).ok()?);
+    // One may listen for both versions of the protocol where only connections of the other are.
+    let of_tcp = || Some(table("tcp")? + &table("tcp6").unwrap_or_default());
+    table("unix").and_then(|unix| awaited_unix(&unix, inode)).or_else(|| awaited_tcp(&of_tcp()?, inode))
 }
 
 /// A table, unless it is too long. Names of sockets are any bytes.
@@ -148,14 +147,20 @@ fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
     (is_connected && rows().any(listens)).then_some(Awaited::Request)
 }
 
-/// A socket with the port of one that listens was accepted: the side that connects has a port of its own.
+/// A socket with the port of one that listens was accepted: the side that connects has a port of its own. Where nothing listens any more,
+/// as for connections that were accepted before a fork, and for the other side on another machine, nothing tells which it is.
 fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
     // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
     let rows = || table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
-    let port = |row: &[&str]| row[1].rsplit(':').next().map(str::to_owned);
+    let port = |address: &str| address.rsplit(':').next().map(str::to_owned);
     let own = rows().find(|row| row.len() > 9 && row[9] == inode && row[3] == TCP_CONNECTED)?;
-    let is_accepted = rows().any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(&row) == port(&own));
-    Some(if is_accepted { Awaited::Request } else { Awaited::Answer })
+    let listens = |at: &str| rows().any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(row[1]) == port(at));
+    match (listens(own[1]), listens(own[2])) {
+        (true, false) => Some(Awaited::Request),
+        (false, true) => Some(Awaited::Answer),
+        // Both may use the port at which they listen.
+        (true, true) | (false, false) => None,
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +197,12 @@ mod tests {
             + &row("0100007F:A000", "0100007F:1F90", "01", 202);
         let found = ["200", "201", "202"].map(|inode| awaited_tcp(&tcp, inode));
         assert_eq!(found, [None, Some(Awaited::Request), Some(Awaited::Answer)]);
+        // Nobody listens any more, and both do.
+        let (_, connected) = tcp.split_once('\n').unwrap();
+        let both = row("0100007F:A000", "00000000:0000", "0A", 203) + &tcp;
+        for table in [connected, both.as_str()] {
+            assert_eq!(["201", "202"].map(|inode| awaited_tcp(table, inode)), [None, None], "{table}");
+        }
     }
 
     #[test]
