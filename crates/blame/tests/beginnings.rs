@@ -199,6 +199,44 @@ fn a_wait_for_whoever_asked_is_for_the_next_request() {
     }
 }
 
+/// By which descriptors it reads what it accepted, and what it asked for, is seen beside the waits.
+#[test]
+fn descriptors_tell_requests_from_answers() {
+    const ACCEPTED: u32 = 4;
+    const CONNECTED: u32 = 5;
+    let mut cases = 0;
+    for before in BEFORE {
+        for (wakes_it, sleeps) in [(true, true), (true, false), (false, true), (false, false)] {
+            let read = |begins_with: u32, waits_for: u32| {
+                let mut episode = served(Way::Pipe, before, wakes_it, sleeps);
+                (episode.accepted, episode.connected) = (vec![ACCEPTED], vec![CONNECTED]);
+                for (at_ns, descriptor) in [(1_000_000, begins_with), (4_100_000, waits_for)] {
+                    let end = WaitEnd { descriptor: Some(descriptor), ..READ };
+                    let wakings = episode.events.iter_mut().filter(|event| event.at_ns == at_ns);
+                    wakings.for_each(|event| event.extra = end.bits() | 19);
+                }
+                parts(&episode)
+            };
+            // A store, whether it had to be woken or not.
+            let told = read(ACCEPTED, CONNECTED);
+            assert!(told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other"), "{told:?}");
+            // A client, whatever it does meanwhile.
+            for begins_with in [CONNECTED, ACCEPTED, 9] {
+                let told = read(begins_with, ACCEPTED);
+                let idle = told.iter().find(|part| part.kind == Kind::Idle);
+                assert!(idle.is_some_and(|idle| idle.ns >= 2_700_000), "{told:?}");
+                assert!(told.iter().all(|part| part.kind != Kind::Wait), "{told:?}");
+            }
+            // A worker that fetches its work by a connection which it asked for may wait for that, or for a store.
+            for begins_with in [CONNECTED, 9] {
+                assert!(read(begins_with, CONNECTED).iter().any(is_untold));
+            }
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 12);
+}
+
 /// A lock that is asked for again every few milliseconds, such as an interpreter's, is no clock; a wait with a time limit by which a thread
 /// keeps its period is one.
 #[test]

@@ -22,31 +22,31 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
         return;
     }
     let classifier = Classifier::new(shared, subject);
-    match classifier.beginning() {
-        Beginning::Known => {}
-        Beginning::AskedBy(asker) => {
-            pieces.chunk_by_mut(are_of_one_wait).for_each(|wait| judge_wait(&classifier, asker, wait));
-        }
-        Beginning::Assumed => pieces.iter_mut().for_each(may_be_nobodys),
+    let beginning = classifier.beginning();
+    if !matches!(beginning, Beginning::Known) {
+        pieces.chunk_by_mut(are_of_one_wait).for_each(|wait| judge_wait(&classifier, &beginning, wait));
     }
 }
 
-/// Judges a wait within a request that is known to begin as somebody asks: for an answer if the late thread has asked whoever
-/// ended it since; for the next request if that one asked before, and slept of its own accord for most of it.
-fn judge_wait(classifier: &Classifier<'_>, asker: Option<u32>, wait: &mut [Piece]) {
+/// Judges a wait. It is for the next request if that comes by a connection that was accepted. Within a request that is known to
+/// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
+/// that one asked before, and slept of its own accord for most of it.
+fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
     let ender = classifier.ender(last.start_ns + last.ns);
-    let is_askers = ender.is_some_and(|ender| Some(ender.tid) == asker);
-    if !is_askers && ender.is_some_and(|ender| ender.was_asked) {
+    let asker = if let Beginning::AskedBy(asker) = beginning { Some(*asker) } else { None };
+    let is_askers = ender.is_some_and(|ender| asker.flatten() == Some(ender.tid));
+    let asks = ender.is_some_and(|ender| ender.asks);
+    if asker.is_some() && !is_askers && !asks && ender.is_some_and(|ender| ender.was_asked) {
         return;
     }
-    match mostly_slept(wait).filter(|_| is_askers) {
-        Some(sleeper) => {
-            for piece in wait {
-                become_nobodys(piece, Kind::Idle, NO_REQUEST, Some(Detail::Slept(sleeper.clone())));
-            }
+    let sleeper = mostly_slept(wait);
+    if asks || is_askers && sleeper.is_some() {
+        for piece in wait {
+            become_nobodys(piece, Kind::Idle, NO_REQUEST, sleeper.clone().map(Detail::Slept));
         }
-        None => wait.iter_mut().for_each(may_be_nobodys),
+    } else {
+        wait.iter_mut().for_each(may_be_nobodys);
     }
 }
 

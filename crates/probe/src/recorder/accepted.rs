@@ -4,7 +4,7 @@
 //! A thread of its own looks: the tables may be long, and a program in the midst of `exec` can keep whoever reads its
 //! `/proc/TID/syscall` waiting for as long as it likes.
 
-use super::requests::{Awaited, Requests};
+use super::requests::{Awaited, Connection, Requests};
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_recording::Stage;
@@ -18,9 +18,11 @@ const READS: [libc::c_long; 4] = [libc::SYS_read, libc::SYS_readv, libc::SYS_rec
 /// The calls by which it waits for a connection that somebody else makes.
 const ACCEPTS: [libc::c_long; 2] = [libc::SYS_accept, libc::SYS_accept4];
 /// So often is looked at all threads together, ...
-const MAX_LOOKS: usize = 512;
+const MAX_LOOKS: usize = 2_048;
 /// ... while that has taken no more CPU time than this, ns: each look reads tables of all connections.
 const MAX_CPU_NS: u64 = 200_000_000;
+/// Of a program with as many descriptors the connections are not known.
+const MAX_DESCRIPTORS: usize = 64;
 /// What is not in so much of a table is not known, bytes.
 const MAX_TABLE: usize = 4 << 20;
 /// So long is waited for a look; if it takes longer, it counts later.
@@ -39,13 +41,15 @@ pub(super) struct Looks {
     is_asked: bool,
 }
 
-/// What a thread waited for, if it waited from the beginning of the look to its end: two times, ns of `CLOCK_MONOTONIC`.
-#[derive(Debug, Clone, Copy)]
+/// What was seen of a thread between two times, ns of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone)]
 struct Seen {
     tid: u32,
     begun_ns: u64,
     over_ns: u64,
-    awaited: Awaited,
+    /// What it waited for up to a time, if it waited all the time and that is known.
+    awaited: Option<(Awaited, u64)>,
+    connections: Vec<Connection>,
 }
 
 impl Looks {
@@ -55,13 +59,14 @@ impl Looks {
         Looks { looker: if is_wanted { begin() } else { None }, is_asked: false }
     }
 
-    /// Asks for a look at one thread, if there is one of which it is not known yet where it gets its requests.
+    /// Asks for a look at one thread: one of which it is not known yet where it gets its requests, or one that was not looked at for long.
     pub(super) fn look(&mut self, requests: &mut Requests) {
         let Some((ask, _)) = &self.looker else { return };
         if self.is_asked {
             return self.take(requests, Duration::ZERO);
         }
-        let Some(tid) = requests.next_look() else { return };
+        let next = requests.next_look().or_else(|| requests.next_refresh(clock::monotonic_ns()));
+        let Some(tid) = next else { return };
         self.is_asked = ask.send(tid).is_ok();
         self.take(requests, PATIENCE);
     }
@@ -72,8 +77,11 @@ impl Looks {
             Ok(seen) => {
                 self.is_asked = false;
                 // Whether it waited there all the time shows when the wait is over.
-                if let Some(seen) = seen {
-                    requests.saw(seen.tid, (seen.begun_ns, seen.over_ns), seen.awaited);
+                if let Some(Seen { tid, begun_ns, over_ns, awaited, connections }) = seen {
+                    if let Some((awaited, until_ns)) = awaited {
+                        requests.saw(tid, (begun_ns, until_ns), awaited);
+                    }
+                    requests.saw_connections(tid, (begun_ns, over_ns), &connections);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -91,9 +99,7 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
         // Whoever begins it may be ahead of others at that time.
         let _ = set_scheduling(Scheduling::Other);
         for tid in asked.iter().take(MAX_LOOKS) {
-            let begun_ns = clock::monotonic_ns();
-            let seen = awaited(tid).map(|awaited| Seen { tid, begun_ns, over_ns: clock::monotonic_ns(), awaited });
-            if tell.send(seen).is_err() || clock::thread_cpu_ns() > MAX_CPU_NS {
+            if tell.send(look_at(tid)).is_err() || clock::thread_cpu_ns() > MAX_CPU_NS {
                 return;
             }
         }
@@ -101,22 +107,75 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
     std::thread::Builder::new().name("looks".to_owned()).stack_size(256 * 1024).spawn(body).ok().map(|_| (ask, told))
 }
 
-/// `None` if that is not known: it does not wait so, or ended, or may not be looked at.
-fn awaited(tid: u32) -> Option<Awaited> {
+/// `None` if it ended, or may not be looked at.
+fn look_at(tid: u32) -> Option<Seen> {
     let directory = format!("/proc/{tid}");
-    let (number, descriptor) = called(&std::fs::read_to_string(format!("{directory}/syscall")).ok()?)?;
+    let begun_ns = clock::monotonic_ns();
+    let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
+    let tables = Tables::read(&directory);
+    let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
+    let connections = connections(&directory, &tables).unwrap_or_default();
+    Some(Seen { tid, begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
+}
+
+/// `None` if that is not known, or it does not wait so.
+fn awaited(directory: &str, called_for: &str, tables: &Tables) -> Option<Awaited> {
+    let (number, descriptor) = called(called_for)?;
     if ACCEPTS.contains(&number) {
         return Some(Awaited::Request);
     }
     if !READS.contains(&number) {
         return None;
     }
-    let link = std::fs::read_link(format!("{directory}/fd/{descriptor}")).ok()?;
-    let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-    let table = |name: &str| whole(File::open(format!("{directory}/net/{name}")).ok()?);
-    // One may listen for both versions of the protocol where only connections of the other are.
-    let of_tcp = || Some(table("tcp")? + &table("tcp6").unwrap_or_default());
-    table("unix").and_then(|unix| awaited_unix(&unix, inode)).or_else(|| awaited_tcp(&of_tcp()?, inode))
+    tables.awaited(&socket(&format!("{directory}/fd/{descriptor}"))?)
+}
+
+/// The connections of a thread's program of which it is known what comes by them; `None` if there are too many.
+fn connections(directory: &str, tables: &Tables) -> Option<Vec<Connection>> {
+    let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
+    let descriptors =
+        entries.flatten().take(MAX_DESCRIPTORS).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut found = Vec::new();
+    for (number, descriptor) in descriptors.enumerate() {
+        if number + 1 == MAX_DESCRIPTORS {
+            return None;
+        }
+        let Some(inode) = socket(&format!("{directory}/fd/{descriptor}")) else { continue };
+        let connection = tables.awaited(&inode).zip(inode.parse().ok());
+        found.extend(connection.map(|(brings, inode)| Connection { descriptor, inode, brings }));
+    }
+    Some(found)
+}
+
+/// The inode of a socket, by the link of its descriptor.
+fn socket(link: &str) -> Option<String> {
+    let link = std::fs::read_link(link).ok()?;
+    Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+}
+
+/// The rows of a table that hold these words, in columns: most rows need not be looked into.
+fn rows_with<'a>(table: &'a str, words: &str) -> impl Iterator<Item = Vec<&'a str>> {
+    table.lines().filter(move |line| line.contains(words)).map(|line| line.split_ascii_whitespace().collect())
+}
+
+/// All sockets, as the kernel lists them; `None` is not known.
+struct Tables {
+    unix: Option<String>,
+    tcp: Option<String>,
+}
+
+impl Tables {
+    fn read(directory: &str) -> Tables {
+        let table = |name: &str| whole(File::open(format!("{directory}/net/{name}")).ok()?);
+        // One may listen for both versions of the protocol where only connections of the other are.
+        let tcp = table("tcp").map(|tcp| tcp + &table("tcp6").unwrap_or_default());
+        Tables { unix: table("unix"), tcp }
+    }
+
+    fn awaited(&self, inode: &str) -> Option<Awaited> {
+        let of_unix = self.unix.as_deref().and_then(|table| awaited_unix(table, inode));
+        of_unix.or_else(|| awaited_tcp(self.tcp.as_deref()?, inode))
+    }
 }
 
 /// A table, unless it is too long. Names of sockets are any bytes.
@@ -138,23 +197,24 @@ fn called(call: &str) -> Option<(libc::c_long, u64)> {
 /// pair, of which nothing says who asks.
 fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
     // Num RefCount Protocol Flags Type St Inode Path
-    let rows = || table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let rows = |words| rows_with(table, words);
     // The kernel writes line breaks of paths as they are: whoever chooses a path can make up rows.
-    let mut found = rows().filter(|row| row.len() > 6 && row[6] == inode);
+    let mut found = rows(inode).filter(|row| row.len() > 6 && row[6] == inode);
     let (Some(own), None) = (found.next(), found.next()) else { return None };
     let is_connected = own.len() > 7 && own[5] == UNIX_CONNECTED;
     let listens = |row: Vec<&str>| row.len() > 7 && row[3] == UNIX_LISTENS && row[7..] == own[7..];
-    (is_connected && rows().any(listens)).then_some(Awaited::Request)
+    (is_connected && rows(UNIX_LISTENS).any(listens)).then_some(Awaited::Request)
 }
 
 /// A socket with the port of one that listens was accepted: the side that connects has a port of its own. Where nothing listens any more,
 /// as for connections that were accepted before a fork, and for the other side on another machine, nothing tells which it is.
 fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
     // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
-    let rows = || table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let rows = |words| rows_with(table, words);
     let port = |address: &str| address.rsplit(':').next().map(str::to_owned);
-    let own = rows().find(|row| row.len() > 9 && row[9] == inode && row[3] == TCP_CONNECTED)?;
-    let listens = |at: &str| rows().any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(row[1]) == port(at));
+    let own = rows(inode).find(|row| row.len() > 9 && row[9] == inode && row[3] == TCP_CONNECTED)?;
+    let listens =
+        |at: &str| rows(TCP_LISTENS).any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(row[1]) == port(at));
     match (listens(own[1]), listens(own[2])) {
         (true, false) => Some(Awaited::Request),
         (false, true) => Some(Awaited::Answer),

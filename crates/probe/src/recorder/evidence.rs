@@ -171,6 +171,8 @@ impl Investigator {
             stage: late.stage,
             is_asked_for: late.is_asked_for,
             waits_for_answers: late.waits_for_answers,
+            accepted: late.connections.accepted.clone(),
+            connected: late.connections.connected.clone(),
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,

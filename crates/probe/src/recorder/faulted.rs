@@ -101,6 +101,7 @@ mod tests {
             stage: Stage::Response,
             is_asked_for: false,
             waits_for_answers: false,
+            connections: super::super::late::Connections::default(),
         };
         let tid = late.tid;
         let here = std::ptr::from_ref(&MAPS).addr() as u64;

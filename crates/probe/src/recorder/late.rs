@@ -23,4 +23,15 @@ pub struct LateWakeup {
     pub is_asked_for: bool,
     /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
     pub waits_for_answers: bool,
+    /// What it may read.
+    pub connections: Connections,
+}
+
+/// Numbers of descriptors that were connections of a thread's program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// See [`Episode::accepted`](punctual_recording::Episode::accepted).
+    pub accepted: Vec<u32>,
+    /// See [`Episode::connected`](punctual_recording::Episode::connected).
+    pub connected: Vec<u32>,
 }

@@ -37,7 +37,7 @@ mod watch;
 mod writing;
 
 pub use counter::counter_sampling;
-pub use late::LateWakeup;
+pub use late::{Connections, LateWakeup};
 pub use programs::FlightRecorder;
 pub(crate) use start::{begin, finish, start};
 pub use watch::{Threshold, Watch, WhySettings};

@@ -7,8 +7,9 @@
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
 //! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request.
 
+use super::late::Connections;
 use punctual_recording::episode::Call;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,17 @@ pub(crate) enum Awaited {
     Answer,
 }
 
+/// A connection that a thread's program has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connection {
+    /// The number of its descriptor.
+    pub(crate) descriptor: u32,
+    /// What sets it apart from others, also from those that have that number earlier or later.
+    pub(crate) inode: u64,
+    /// What comes by it.
+    pub(crate) brings: Awaited,
+}
+
 /// A request that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -81,6 +93,21 @@ const MAX_LOOKS: u8 = 64;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 
+/// A connection counts once it was seen twice, so far apart, ns, ...
+const STEADY_NS: u64 = 50_000_000;
+/// ... and until it was not seen for so long, ns.
+const FRESH_NS: u64 = 1_000_000_000;
+/// So often a thread's connections are looked at, ns.
+const REFRESH_NS: u64 = 400_000_000;
+
+/// A connection, with the end of the first look that saw it, ns, and the beginning of the last one.
+#[derive(Clone, Copy)]
+struct Held {
+    connection: Connection,
+    since_ns: u64,
+    until_ns: u64,
+}
+
 #[derive(Default)]
 struct Thread {
     open: Option<Open>,
@@ -101,6 +128,10 @@ struct Thread {
     looks: u8,
     /// ... and whether it was while it waits where it does.
     is_looked_at: bool,
+    /// Its program's connections, by descriptor.
+    connections: BTreeMap<u32, Held>,
+    /// When those were asked for last, ns.
+    refreshed_ns: u64,
 }
 
 struct Open {
@@ -187,6 +218,47 @@ impl Requests {
         if let Some(thread) = thread {
             thread.seen = Some((over_ns, awaited));
         }
+    }
+
+    /// A thread whose connections were not looked at for long, for a look.
+    pub(crate) fn next_refresh(&mut self, now_ns: u64) -> Option<u32> {
+        let (&tid, thread) = self.threads.iter_mut().min_by_key(|(tid, thread)| (thread.refreshed_ns, **tid))?;
+        if thread.refreshed_ns.saturating_add(REFRESH_NS) > now_ns {
+            return None;
+        }
+        thread.refreshed_ns = now_ns;
+        Some(tid)
+    }
+
+    /// From one time to another these were the connections of a thread's program.
+    pub(crate) fn saw_connections(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), found: &[Connection]) {
+        let Some(thread) = self.threads.get_mut(&tid) else { return };
+        let before = std::mem::take(&mut thread.connections);
+        let held = |&connection: &Connection| {
+            let same = before.get(&connection.descriptor).filter(|held| held.connection == connection);
+            let since_ns = same.map_or(over_ns, |held| held.since_ns);
+            (connection.descriptor, Held { connection, since_ns, until_ns: begun_ns })
+        };
+        thread.connections = found.iter().map(held).collect();
+        thread.refreshed_ns = begun_ns;
+    }
+
+    /// The connections that a thread's program had for a while by a time, as far as was seen.
+    pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
+        let held = self.threads.get(&tid).into_iter().flat_map(|thread| thread.connections.values());
+        let is_steady = |held: &&Held| {
+            held.since_ns <= at_ns
+                && held.since_ns.saturating_add(STEADY_NS) <= held.until_ns
+                && held.until_ns.saturating_add(FRESH_NS) >= at_ns
+        };
+        let mut connections = Connections::default();
+        for Held { connection, .. } in held.filter(is_steady) {
+            match connection.brings {
+                Awaited::Request => connections.accepted.push(connection.descriptor),
+                Awaited::Answer => connections.connected.push(connection.descriptor),
+            }
+        }
+        connections
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.

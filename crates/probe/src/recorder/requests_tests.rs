@@ -248,3 +248,32 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
     assert_eq!(play.known, [known(false)(true)]);
 }
+
+/// What has a descriptor's number may be closed, and another connection have it.
+#[test]
+fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_seen() {
+    let connection = |descriptor, inode, brings| Connection { descriptor, inode, brings };
+    let (client, store) = (connection(4, 100, Awaited::Request), connection(5, 101, Awaited::Answer));
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    let mut saw = |at_ms: u64, found: &[Connection]| {
+        let at_ns = at_ms * 1_000_000;
+        play.requests.saw_connections(TID, (at_ns, at_ns + 1_000_000), found);
+        [0, 300, 900, 2_900].map(|at_ms| {
+            let known = play.requests.connections(TID, at_ms * 1_000_000);
+            (known.accepted, known.connected)
+        })
+    };
+    let none = || (Vec::<u32>::new(), Vec::<u32>::new());
+    assert_eq!(saw(0, &[client, store]), [none(), none(), none(), none()]);
+    let both = || (vec![4_u32], vec![5_u32]);
+    assert_eq!(saw(400, &[client, store]), [none(), both(), both(), none()]);
+    let another = connection(5, 102, Awaited::Request);
+    let clients = || (vec![4_u32], Vec::<u32>::new());
+    assert_eq!(saw(800, &[client, another]), [none(), clients(), clients(), none()]);
+    assert_eq!(play.requests.connections(TID + 1, 300_000_000), Connections::default());
+    // Each thread is looked at again after a while.
+    assert_eq!(play.requests.next_refresh(1_000_000_000), None);
+    assert_eq!(play.requests.next_refresh(1_200_000_000), Some(TID));
+    assert_eq!(play.requests.next_refresh(1_200_000_000), None);
+}

@@ -239,6 +239,7 @@ impl Watch {
             stage: self.settings.stage,
             is_asked_for: known.is_asked_for,
             waits_for_answers: known.waits_for_answers,
+            connections: self.requests.connections(wakeup.tid, expected_ns),
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }

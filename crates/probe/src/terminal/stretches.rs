@@ -5,7 +5,7 @@ use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
 use crate::recorder::kept::{Kept, joined};
 use crate::recorder::missed::MissedRuns;
-use crate::recorder::{FlightRecorder, LateWakeup};
+use crate::recorder::{Connections, FlightRecorder, LateWakeup};
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::HookedProgram;
 use punctual_recording::{Episode, Stage};
@@ -201,6 +201,7 @@ impl Stretches {
             stage: Stage::Request,
             is_asked_for: false,
             waits_for_answers: false,
+            connections: Connections::default(),
         };
         let evidence = Evidence {
             copied: self.kept.between_or(from, (asked.begin_ns, to), || self.recorder.copy(from, to)),

@@ -198,6 +198,10 @@ pub struct Episode {
     /// Whether all waits of a request for others are for what comes by connections that the thread asked for: none is for the next
     /// request then, unless it gets its requests by those.
     pub waits_for_answers: bool,
+    /// Numbers of descriptors by which the late thread reads connections that its program accepted, as seen before the request began.
+    pub accepted: Vec<u32>,
+    /// The same of connections for which it asked somebody who listens on this machine.
+    pub connected: Vec<u32>,
     /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is incomplete, if it is: then it supports no conclusion.
@@ -247,6 +251,8 @@ impl Episode {
             stage: Stage::Total,
             is_asked_for: false,
             waits_for_answers: false,
+            accepted: Vec::new(),
+            connected: Vec::new(),
             threshold_ns: 0,
             void: None,
             usual_delivery_ns: 0,

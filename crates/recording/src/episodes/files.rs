@@ -160,6 +160,8 @@ mod tests {
             stage: crate::Stage::Response,
             is_asked_for: true,
             waits_for_answers: true,
+            accepted: vec![4],
+            connected: vec![5, 6],
             threshold_ns: 3_000,
             usual_delivery_ns: 10,
             fault_path_ns: 3,

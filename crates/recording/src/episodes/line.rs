@@ -26,6 +26,10 @@ struct Line {
     is_asked_for: bool,
     #[serde(default, skip_serializing_if = "is_no")]
     waits_for_answers: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accepted: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    connected: Vec<u32>,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
@@ -134,6 +138,8 @@ impl Serialize for Episode {
             stage: self.stage,
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
+            accepted: self.accepted.clone(),
+            connected: self.connected.clone(),
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
@@ -205,6 +211,8 @@ impl Line {
             stage: self.stage,
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
+            accepted: self.accepted,
+            connected: self.connected,
             threshold_ns: self.threshold_ns,
             void: self.void_reason,
             usual_delivery_ns: self.usual_delivery_ns,

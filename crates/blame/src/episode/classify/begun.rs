@@ -20,8 +20,11 @@ pub(crate) enum Beginning {
 #[derive(Clone, Copy)]
 pub(crate) struct Ender {
     pub(crate) tid: u32,
-    /// Whether the late thread has woken it within the request, and it had not answered that before the wait.
+    /// Whether the late thread has woken it within the request, and it had not answered that before the wait; or read what comes by a
+    /// connection that it asked for.
     pub(crate) was_asked: bool,
+    /// Whether the late thread read what comes by a connection that it accepted.
+    pub(crate) asks: bool,
 }
 
 impl Classifier<'_> {
@@ -35,10 +38,11 @@ impl Classifier<'_> {
             return Beginning::Known;
         }
         let first = waking(episode, &self.subject).map(|index| &episode.events[index]);
+        let is_asked_for = episode.is_asked_for || first.is_some_and(|first| reads(first, &episode.accepted));
         let end = first.map(|first| (first, self.direct_end(first)));
         match end {
-            Some((_, End::By(tid))) if episode.is_asked_for => Beginning::AskedBy(Some(tid)),
-            _ if episode.is_asked_for => Beginning::AskedBy(None),
+            Some((_, End::By(tid))) if is_asked_for => Beginning::AskedBy(Some(tid)),
+            _ if is_asked_for => Beginning::AskedBy(None),
             // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
             Some((first, End::Timer)) if !self.is_answered_at(first) => Beginning::Known,
             Some((_, End::Device)) | None => Beginning::Known,
@@ -68,6 +72,12 @@ impl Classifier<'_> {
         let tid = self.who_answered(woken_by)?;
         let slept_ns = self.index.last_leave(sleeper, at_ns)?.at_ns;
         let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
-        Some(Ender { tid, was_asked: self.is_asked(tid, sleeper, since_ns, slept_ns) })
+        let was_asked = reads(woken_by, &self.episode.connected) || self.is_asked(tid, sleeper, since_ns, slept_ns);
+        Some(Ender { tid, was_asked, asks: reads(woken_by, &self.episode.accepted) })
     }
+}
+
+/// Whether the woken thread read one of these descriptors.
+fn reads(woken_by: &Event, descriptors: &[u32]) -> bool {
+    woken_by.wait_end().and_then(|end| end.descriptor).is_some_and(|descriptor| descriptors.contains(&descriptor))
 }
