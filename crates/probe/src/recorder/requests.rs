@@ -284,6 +284,17 @@ impl Thread {
         source.quality == ACCEPTED && self.accepted.contains(&source.place)
     }
 
+    /// Whether a place is where a server waits for what it asked for: it reads a connection that it asked for there, while its program has some
+    /// that it accepted. A program that has accepted none may fetch its work.
+    fn is_for_answers(&self, place: u32) -> bool {
+        let mut connections = self.connections.values();
+        self.asked.contains(&place) && connections.any(|held| held.connection.brings == Awaited::Request)
+    }
+
+    fn is_at_source(&self, place: u32) -> bool {
+        self.source.is_some_and(|source| source.place == place)
+    }
+
     /// Whether a request is over when it waits at a place. Of connections that were accepted none is better than another: a
     /// worker serves one after the other.
     fn is_source(&self, place: u32) -> bool {
@@ -311,15 +322,21 @@ impl Thread {
         let (place, call) = self.at?;
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
+        let is_for_answers = self.is_for_answers(place);
+        if is_for_answers && self.is_at_source(place) {
+            // What seemed to begin there was the rest of another one.
+            (self.source, self.open) = (None, None);
+        }
         // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
         let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
-        let quality = match (in_vain, self.accepted.contains(&place)) {
+        let quality = match (in_vain || is_for_answers, self.accepted.contains(&place)) {
             (true, _) => 0,
             (false, true) => quality(ended_by, call).max(ACCEPTED),
             (false, false) => quality(ended_by, call),
         };
         let found = Source { place, quality };
-        let is_source = self.is_source(place) || self.source.is_none_or(|source| found.quality > source.quality);
+        let is_better = self.source.is_none_or(|source| found.quality > source.quality);
+        let is_source = !is_for_answers && (self.is_source(place) || is_better);
         // Nobody was ever seen to answer there: it is a sleep.
         let is_sleep = found.quality >= BY_A_TIMER;
         let waits_since = self.open.as_mut().and_then(|open| open.waits_since.take());
@@ -338,7 +355,7 @@ impl Thread {
         if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
             *given_up += 1;
             self.open = None;
-            self.source = Some(found);
+            self.source = (!is_for_answers).then_some(found);
             self.answered.clear();
         }
         None
@@ -358,6 +375,9 @@ impl Thread {
                 return;
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
+        }
+        if self.at.is_some_and(|(place, _)| self.is_for_answers(place)) {
+            return;
         }
         let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
         let known = Known { is_asked_for, waits_for_answers: true };

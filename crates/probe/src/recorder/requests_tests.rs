@@ -277,3 +277,29 @@ fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_see
     assert_eq!(play.requests.next_refresh(1_200_000_000), Some(TID));
     assert_eq!(play.requests.next_refresh(1_200_000_000), None);
 }
+
+/// Its client asks again at once, so that it is hardly ever found waiting for that.
+#[test]
+fn a_server_that_is_only_found_waiting_for_its_store_gets_its_requests_elsewhere() {
+    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    let found = |accepts: bool| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        // Until then they seem to begin with the answer.
+        assert_eq!(play.over(), [(25, 45)]);
+        look(&mut play, Awaited::Answer);
+        if accepts {
+            play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+        }
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        (start, play.over())
+    };
+    let (start, over) = found(true);
+    assert_eq!(over, [(start, start + 20)]);
+    // A worker that accepts nothing may fetch its work by a connection that it asked for.
+    let (start, over) = found(false);
+    assert_eq!(over, [(start - 15, start + 5)]);
+}
