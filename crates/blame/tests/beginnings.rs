@@ -4,7 +4,9 @@
 mod support;
 
 use punctual_blame::{ANSWER_OR_REQUEST, Kind, Part};
-use punctual_recording::episode::{Call, EventKind, IN_SOFTIRQ, LockWaking, Sender, WaitEnd, WakingAct, WordState};
+use punctual_recording::episode::{
+    Call, EventKind, IN_SOFTIRQ, LockWaking, ONE_POLLED, Sender, WaitEnd, WakingAct, WordState,
+};
 use punctual_recording::{Episode, Stage};
 use support::requests::{IDLE, READ, WAITS, parts};
 use support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words};
@@ -231,6 +233,29 @@ fn descriptors_tell_requests_from_answers() {
             for begins_with in [CONNECTED, 9] {
                 assert!(read(begins_with, CONNECTED).iter().any(is_untold));
             }
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 12);
+}
+
+/// An event loop of a program that accepts connections gets its requests where it waits for several things. It waits for an answer of whoever
+/// it has asked since, also of one whose answer it was told of before.
+#[test]
+fn an_event_loop_that_accepts_connections_gets_its_requests_there() {
+    let mut cases = 0;
+    for (accepted, descriptor) in [(vec![4], None), (Vec::new(), None), (vec![4], Some(ONE_POLLED))] {
+        for (wakes_it, sleeps) in [(true, true), (true, false), (false, true), (false, false)] {
+            let mut episode = served(Way::Pipe, Before::Woken, wakes_it, sleeps);
+            episode.accepted.clone_from(&accepted);
+            let end = WaitEnd { sleeper: Call::Poll, descriptor, ..READ };
+            for event in episode.events.iter_mut().filter(|event| event.at_ns == 1_000_000) {
+                event.extra = end.bits() | 19;
+            }
+            let told = parts(&episode);
+            let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+            let is_known = wakes_it && !accepted.is_empty() && descriptor.is_none();
+            assert_eq!((is_named, told.iter().any(is_untold)), (is_known, !is_known), "{told:?}");
             cases += 1;
         }
     }

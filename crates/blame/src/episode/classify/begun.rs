@@ -4,7 +4,7 @@ use super::answer::End;
 use super::classifier::Classifier;
 use crate::episode::story::waking;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Event, IN_INTERRUPT, WakingAct};
+use punctual_recording::episode::{Call, Event, IN_INTERRUPT, ONE_POLLED, WakingAct};
 
 /// What is known of the beginning of a late thread's request.
 pub(crate) enum Beginning {
@@ -39,9 +39,12 @@ impl Classifier<'_> {
         }
         let first = waking(episode, &self.subject).map(|index| &episode.events[index]);
         let is_asked_for = episode.is_asked_for || first.is_some_and(|first| reads(first, &episode.accepted));
+        let accepts = !episode.accepted.is_empty();
         let end = first.map(|first| (first, self.direct_end(first)));
         match end {
             Some((_, End::By(tid))) if is_asked_for => Beginning::AskedBy(Some(tid)),
+            // What an event loop is told of may also be an answer, but then that is all that the thread does with it.
+            Some((first, End::By(_) | End::Network)) if accepts && polls(first) => Beginning::AskedBy(None),
             _ if is_asked_for => Beginning::AskedBy(None),
             // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
             Some((first, End::Timer)) if !self.is_answered_at(first) => Beginning::Known,
@@ -75,6 +78,11 @@ impl Classifier<'_> {
         let was_asked = reads(woken_by, &self.episode.connected) || self.is_asked(tid, sleeper, since_ns, slept_ns);
         Some(Ender { tid, was_asked, asks: reads(woken_by, &self.episode.accepted) })
     }
+}
+
+/// Whether the woken thread waited for one of several things.
+fn polls(woken_by: &Event) -> bool {
+    woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll && end.descriptor != Some(ONE_POLLED))
 }
 
 /// Whether the woken thread read one of these descriptors.
