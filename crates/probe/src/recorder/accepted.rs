@@ -127,7 +127,12 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables) -> Option<Awaited
     if !READS.contains(&number) {
         return None;
     }
-    tables.awaited(&socket(&format!("{directory}/fd/{descriptor}"))?)
+    let link = link(&format!("{directory}/fd/{descriptor}"))?;
+    if link.starts_with("pipe:[") {
+        return Some(Awaited::Unclear);
+    }
+    let inode = inode(&link)?;
+    tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(Awaited::Unclear))
 }
 
 /// The connections of a thread's program of which it is known what comes by them; `None` if there are too many.
@@ -140,17 +145,22 @@ fn connections(directory: &str, tables: &Tables) -> Option<Vec<Connection>> {
         if number + 1 == MAX_DESCRIPTORS {
             return None;
         }
-        let Some(inode) = socket(&format!("{directory}/fd/{descriptor}")) else { continue };
-        let connection = tables.awaited(&inode).zip(inode.parse().ok());
+        let link = link(&format!("{directory}/fd/{descriptor}"));
+        let Some(inode) = link.as_deref().and_then(inode) else { continue };
+        let connection = tables.awaited(inode).zip(inode.parse().ok());
         found.extend(connection.map(|(brings, inode)| Connection { descriptor, inode, brings }));
     }
     Some(found)
 }
 
-/// The inode of a socket, by the link of its descriptor.
-fn socket(link: &str) -> Option<String> {
-    let link = std::fs::read_link(link).ok()?;
-    Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+/// What a descriptor stands for, as `/proc` writes it.
+fn link(path: &str) -> Option<String> {
+    std::fs::read_link(path).ok()?.to_str().map(str::to_owned)
+}
+
+/// The inode of a socket.
+fn inode(link: &str) -> Option<&str> {
+    link.strip_prefix("socket:[")?.strip_suffix(']')
 }
 
 /// The rows of a table that hold these words, in columns: most rows need not be looked into.
@@ -175,6 +185,12 @@ impl Tables {
     fn awaited(&self, inode: &str) -> Option<Awaited> {
         let of_unix = self.unix.as_deref().and_then(|table| awaited_unix(table, inode));
         of_unix.or_else(|| awaited_tcp(self.tcp.as_deref()?, inode))
+    }
+
+    /// Whether it is a connected local socket without a path, which nobody can have accepted: it asked for the connection, or is one of a pair.
+    fn has_no_path(&self, inode: &str) -> bool {
+        let is_it = |row: Vec<&str>| row.len() == 7 && row[6] == inode && row[5] == UNIX_CONNECTED;
+        self.unix.as_deref().is_some_and(|table| rows_with(table, inode).any(is_it))
     }
 }
 
@@ -244,6 +260,8 @@ mod tests {
             0000000000000000: 00000003 00000000 00000000 0001 03 103 /run/of-a-client\n";
         let found = ["100", "101", "102", "103", "104"].map(|inode| awaited_unix(unix, inode));
         assert_eq!(found, [None, Some(Awaited::Request), None, None, None]);
+        let tables = Tables { unix: Some(unix.to_owned()), tcp: None };
+        assert_eq!(["100", "101", "102", "103"].map(|inode| tables.has_no_path(inode)), [false, false, true, false]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
         assert_eq!(awaited_unix(&made_up, "102"), None, "a row that a path makes up");
         assert_eq!(awaited_unix(&made_up, "101"), Some(Awaited::Request));

@@ -52,6 +52,8 @@ pub(crate) enum Awaited {
     Request,
     /// What comes by a connection that it asked for.
     Answer,
+    /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
+    Unclear,
 }
 
 /// A connection that a thread's program has.
@@ -124,6 +126,10 @@ struct Thread {
     accepted: BTreeSet<u32>,
     /// Where it waits for answers.
     asked: BTreeSet<u32>,
+    /// Where it waits for answers, or for requests.
+    unclear: BTreeSet<u32>,
+    /// Where else it waits for what comes by a connection or the like: there it may get its requests.
+    others: BTreeSet<u32>,
     /// How often was looked for that, ...
     looks: u8,
     /// ... and whether it was while it waits where it does.
@@ -256,6 +262,7 @@ impl Requests {
             match connection.brings {
                 Awaited::Request => connections.accepted.push(connection.descriptor),
                 Awaited::Answer => connections.connected.push(connection.descriptor),
+                Awaited::Unclear => {}
             }
         }
         connections
@@ -271,7 +278,8 @@ impl Thread {
     /// Whether a look at what it waits for may tell more about its requests.
     fn is_open(&self) -> bool {
         let is_for_one = |call| matches!(call, Some(Call::Read | Call::Connect));
-        let is_new = |place: u32| place != 0 && !self.accepted.contains(&place) && !self.asked.contains(&place);
+        let known = [&self.accepted, &self.asked, &self.unclear];
+        let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
         let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source);
         !self.is_looked_at
             && self.looks < MAX_LOOKS
@@ -284,11 +292,12 @@ impl Thread {
         source.quality == ACCEPTED && self.accepted.contains(&source.place)
     }
 
-    /// Whether a place is where a server waits for what it asked for: it reads a connection that it asked for there, while its program has some
-    /// that it accepted. A program that has accepted none may fetch its work.
+    /// Whether a place is taken for one where a server waits for what it asked for: what it reads there is nothing that it accepted, while its program
+    /// has accepted connections, and it waits elsewhere, too. A program that has accepted none may fetch its work, or be sent it by a pipe.
     fn is_for_answers(&self, place: u32) -> bool {
-        let mut connections = self.connections.values();
-        self.asked.contains(&place) && connections.any(|held| held.connection.brings == Awaited::Request)
+        let is_of_none = self.asked.contains(&place) || self.unclear.contains(&place);
+        let accepts = || self.connections.values().any(|held| held.connection.brings == Awaited::Request);
+        is_of_none && !self.others.is_empty() && accepts()
     }
 
     fn is_at_source(&self, place: u32) -> bool {
@@ -313,7 +322,18 @@ impl Thread {
             Some((_, Awaited::Answer)) => {
                 self.asked.insert(place);
             }
+            Some((_, Awaited::Unclear)) => {
+                self.unclear.insert(place);
+            }
             None => {}
+        }
+    }
+
+    fn note_other(&mut self, place: u32, call: Option<Call>) {
+        if self.asked.contains(&place) || self.unclear.contains(&place) {
+            self.others.remove(&place);
+        } else if matches!(call, Some(Call::Read | Call::Connect | Call::Poll)) && self.others.len() < MAX_PLACES {
+            self.others.insert(place);
         }
     }
 
@@ -322,6 +342,7 @@ impl Thread {
         let (place, call) = self.at?;
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
+        self.note_other(place, call);
         let is_for_answers = self.is_for_answers(place);
         if is_for_answers && self.is_at_source(place) {
             // What seemed to begin there was the rest of another one.

@@ -282,13 +282,13 @@ fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_see
 #[test]
 fn a_server_that_is_only_found_waiting_for_its_store_gets_its_requests_elsewhere() {
     let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
-    let found = |accepts: bool| {
+    let found = |accepts: bool, awaited: Awaited| {
         let mut play = Play::default();
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
         // Until then they seem to begin with the answer.
         assert_eq!(play.over(), [(25, 45)]);
-        look(&mut play, Awaited::Answer);
+        look(&mut play, awaited);
         if accepts {
             play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
         }
@@ -297,9 +297,18 @@ fn a_server_that_is_only_found_waiting_for_its_store_gets_its_requests_elsewhere
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
         (start, play.over())
     };
-    let (start, over) = found(true);
-    assert_eq!(over, [(start, start + 20)]);
-    // A worker that accepts nothing may fetch its work by a connection that it asked for.
-    let (start, over) = found(false);
-    assert_eq!(over, [(start - 15, start + 5)]);
+    for awaited in [Awaited::Answer, Awaited::Unclear] {
+        let (start, over) = found(true, awaited);
+        assert_eq!(over, [(start, start + 20)], "{awaited:?}");
+        // A worker that accepts nothing may fetch its work by a connection that it asked for, or be sent it by a pipe.
+        let (start, over) = found(false, awaited);
+        assert_eq!(over, [(start - 15, start + 5)], "{awaited:?}");
+        // Nor is there another place for one that waits nowhere else.
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        look(&mut play, awaited);
+        play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        assert_eq!(play.over(), [(25, 30), (40, 45)], "{awaited:?}");
+    }
 }
