@@ -171,7 +171,8 @@ impl Spread {
             (times.len() as f64, cluster(times, gap))
         };
         let told: Vec<(f64, f64)> = usable.iter().take(CLUSTER_LEVELS).map(size).collect();
-        spread.sizes = Sizes::of(&told, seldom);
+        spread.carriers = all_counts.iter().filter_map(carriers).reduce(f64::min);
+        spread.sizes = Sizes::of(&told, seldom, spread.is_carried_by_few());
         spread.is_even = told.iter().zip(&all_counts).all(|(&(_, size), counts)| {
             let degrees = (BLOCKS - 1) as f64;
             chi_squared_q(degrees, degrees * (excess(counts.in_blocks(BLOCKS)) + 1.0) / size) > 1.0 - EVEN
@@ -183,7 +184,6 @@ impl Spread {
             let count = counts.events;
             let excess = excess(counts.in_blocks(BLOCKS));
             let degrees = (BLOCKS - 1) as f64;
-            spread.carriers = spread.carriers.into_iter().chain(carriers(counts)).reduce(f64::min);
             significant.push(chi_squared_q(degrees, degrees * (excess + 1.0)) < UNLIKELY);
             let taken = ((excess + 1.0) * of_an_estimate(BLOCKS as f64) - 1.0).max(0.0) * unsettled;
             let relative = taken / count;

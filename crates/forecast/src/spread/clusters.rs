@@ -40,6 +40,8 @@ pub(super) struct Sizes {
     fit: Option<Fit>,
     /// The factor by which all clusters are taken to be larger.
     times: f64,
+    /// Whether clusters of the rarest events are taken to be no smaller than those in the middle of the fit.
+    stays: bool,
 }
 
 /// The logarithm of how many come with one event, as a line over the logarithm of how many there are: in the middle of
@@ -68,10 +70,12 @@ impl Fit {
 
 impl Sizes {
     /// Events come singly.
-    pub(super) const SINGLE: Sizes = Sizes { told: (1.0, 1.0), fit: None, times: 1.0 };
+    pub(super) const SINGLE: Sizes = Sizes { told: (1.0, 1.0), fit: None, times: 1.0, stays: false };
 
-    /// Fits the line to (how many events, the size of their clusters), fewest events first.
-    pub(super) fn of(told: &[(f64, f64)], times: f64) -> Sizes {
+    /// Fits the line to (how many events, the size of their clusters), fewest events first. `by_few`: few clusters make
+    /// what varies. The largest of them, which are those that rare events come in (the longest busy periods of a queue),
+    /// are then mostly not among those seen, and clusters seem to shrink from level to level although they do not.
+    pub(super) fn of(told: &[(f64, f64)], times: f64, by_few: bool) -> Sizes {
         let (Some(first), Some(last)) = (told.first(), told.last()) else { return Sizes { times, ..Sizes::SINGLE } };
         // Weighted by the number of clusters: a weight, x and y.
         let points: Vec<(f64, f64, f64)> = told
@@ -85,14 +89,18 @@ impl Sizes {
         let across = sum(&|point| (point.1 - x).powi(2));
         let power = if across > 0.0 { sum(&|point| (point.1 - x) * (point.2 - y)) / across } else { 0.0 };
         let fit = Fit { middle: (x, y), power: power.clamp(0.0, 1.0), clusters: weight, across };
-        Sizes { told: (first.0, last.0), fit: (weight > 0.0).then_some(fit), times }
+        Sizes { told: (first.0, last.0), fit: (weight > 0.0).then_some(fit), times, stays: by_few }
     }
 
     /// The size of an event's cluster among this many events: never less than among fewer, although those are known
     /// less well.
     pub(super) fn at(&self, count: f64) -> f64 {
-        let events = count.clamp(self.told.0, self.told.1);
-        self.times * (1.0 + self.fit.map_or(0.0, |fit| fit.at(events.ln()).max(fit.at(self.told.0.ln()))))
+        let (events, fewest) = (count.clamp(self.told.0, self.told.1).ln(), self.told.0.ln());
+        let of = |fit: Fit| {
+            let least = if self.stays { fit.at(fit.middle.0) } else { 0.0 };
+            fit.at(events).max(fit.at(fewest)).max(least)
+        };
+        self.times * (1.0 + self.fit.map_or(0.0, of))
     }
 }
 

@@ -213,7 +213,7 @@ fn what_a_drift_is_allowed_is_the_same_backwards_and_on_another_clock() {
 /// Fourfold as many events in clusters fourfold as large, or as large as before.
 #[test]
 fn clusters_of_rare_events_are_told_from_those_of_frequent_ones() {
-    let of = |sizes: [f64; 3]| Sizes::of(&[(50.0, sizes[0]), (200.0, sizes[1]), (800.0, sizes[2])], 1.0);
+    let of = |sizes: [f64; 3]| Sizes::of(&[(50.0, sizes[0]), (200.0, sizes[1]), (800.0, sizes[2])], 1.0, false);
     let thinned = of([2.0, 5.0, 17.0]);
     for (count, size) in [(1.0, 2.0), (50.0, 2.0), (100.0, 3.0), (800.0, 17.0), (5_000.0, 17.0)] {
         // One standard error more, for 25, 40 and 47 clusters.
@@ -224,10 +224,31 @@ fn clusters_of_rare_events_are_told_from_those_of_frequent_ones() {
     let alike = of([4.0, 25.0, 25.0]);
     assert!(alike.at(50.0) > 6.0, "{}", alike.at(50.0));
     assert_eq!(of([1.0; 3]).at(100.0), 1.0);
-    assert_eq!(Sizes::of(&[], 1.3).at(100.0), 1.3);
+    assert_eq!(Sizes::of(&[], 1.3, false).at(100.0), 1.3);
     // What shrinks from level to level is assumed to stay.
     let falling = of([9.0, 5.0, 3.0]);
     assert!([50.0, 800.0].map(|count| falling.at(count)).iter().all(|size| (3.0..6.0).contains(size)), "{falling:?}");
+}
+
+/// Each stall of a storm is long or short by itself, so that storms of long ones are small. Where only six storms make
+/// what varies, they are nevertheless taken to be about as large as those of more frequent stalls.
+#[test]
+fn clusters_of_rare_events_do_not_shrink_where_few_make_what_varies() {
+    for seed in 0..8 {
+        let mut random = Random(seed);
+        let mut events: Vec<(f64, u64)> = independent(seed, 3_000).into_iter().map(|at| (0.0, at)).collect();
+        for _ in 0..6 {
+            let begin = random.uniform() * 0.99 * EXPOSURE;
+            events.extend((0..300).map(|_| (0.0, (begin + random.uniform() * 10e9) as u64)));
+        }
+        events.iter_mut().for_each(|event| event.0 = random.exponential());
+        let found = Spread::of(&by_level(events), EXPOSURE);
+        assert!(found.is_carried_by_few() && found.sizes.at(1.0) > 6.0, "seed {seed}: {found:?}");
+    }
+    let told = [(50.0, 2.0), (200.0, 5.0), (800.0, 17.0)];
+    let [many, few] = [false, true].map(|by_few| Sizes::of(&told, 1.0, by_few));
+    assert!(many.at(50.0) < 3.0 && (4.0..8.0).contains(&few.at(50.0)), "{} {}", many.at(50.0), few.at(50.0));
+    assert_eq!(many.at(800.0), few.at(800.0));
 }
 
 /// Student's quantiles for 97.5 %: 4.303, 2.571 and 2.131 with 2, 5 and 15 degrees of freedom.
