@@ -7,7 +7,7 @@ use super::unseen::{above, left_of_pareto, one_at_a_time, raised};
 use super::{BASE, EVENTS, floor};
 use punctual_random::Random;
 
-/// The names of all that are drawn: the number is the seed.
+/// The names of those that are drawn, except for [`QUEUES`]: the number is the seed.
 pub(crate) const NAMES: [&str; 30] = [
     "drawn-1", "drawn-2", "drawn-3", "drawn-4", "drawn-5", "drawn-6", "drawn-7", "drawn-8", "drawn-9", "drawn-10",
     "drawn-11", "drawn-12", "drawn-13", "drawn-14", "drawn-15", "drawn-16", "drawn-17", "drawn-18", "drawn-19",
@@ -21,6 +21,10 @@ pub(crate) const EARLIER: usize = 12;
 /// This many were drawn before limits allowed for how such a drift grows from level to level. Of those behind them, the
 /// seeds are the first three from 37 on that have a trend, and the first three others that have a queue.
 pub(crate) const BEFORE: usize = 24;
+
+/// Drawn when clusters of rare stalls were taken to stay large where few were seen: the first six seeds from 54 on that
+/// have a queue.
+pub(crate) const QUEUES: [&str; 6] = ["drawn-54", "drawn-57", "drawn-58", "drawn-59", "drawn-66", "drawn-67"];
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq)]

@@ -24,8 +24,9 @@
 //! `--process later`. Those of `stranger` come from somebody else who did not know the method: `--process stranger`.
 //! Those of `examiner` drift, and were written without knowledge of the method, too: `--process examiner`.
 //! Later rules were chosen on those of `tuned`. Nobody chose those of `drawn`: they are drawn from a grammar; so are
-//! those of `fresh`, drawn when limits allowed for drifts that no test shows, and of `aside`, set aside when limits
-//! allowed for how such drifts grow.
+//! those of `fresh`, drawn when limits allowed for drifts that no test shows, of `aside`, set aside when limits allowed
+//! for how such drifts grow, and of `queues`, drawn when clusters of rare stalls were taken to stay large where few were
+//! seen.
 
 mod cell;
 mod drawn;

@@ -251,12 +251,15 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     let stranger =
         stranger::PROCESSES.into_iter().map(|(name, stranger, memory)| (name, Process::Stranger(stranger), memory));
     let tuned = tuned::PROCESSES.into_iter().map(|(name, tuned, memory)| (name, Process::Tuned(tuned), memory));
-    let drawn = drawn::NAMES.into_iter().map(|name| (name, Process::Drawn(Drawn::of(name)), Drawn::of(name).memory()));
+    let of_drawn = |name| (name, Process::Drawn(Drawn::of(name)), Drawn::of(name).memory());
+    let drawn = drawn::NAMES.into_iter().map(of_drawn);
     let last = [("swelling", Process::Swelling, 0.0)];
     let examiner =
         examiner::PROCESSES.into_iter().map(|(name, examiner, memory)| (name, Process::Examiner(examiner), memory));
     let earlier = PROCESSES.into_iter().chain(unseen).chain(later).chain(stranger).chain(tuned).chain(drawn);
-    earlier.chain(last).chain(examiner).collect()
+    // Last, so that all others keep the numbers that they had.
+    let queues = drawn::QUEUES.into_iter().map(of_drawn);
+    earlier.chain(last).chain(examiner).chain(queues).collect()
 }
 
 /// Whether a name of the command line means this one: its own name, or that of its set.
@@ -271,6 +274,7 @@ pub(crate) fn is_meant(only: &str, name: &str) -> bool {
         "drawn" => drawn::NAMES[..drawn::EARLIER].contains(&name),
         "fresh" => drawn::NAMES[drawn::EARLIER..drawn::BEFORE].contains(&name),
         "aside" => drawn::NAMES[drawn::BEFORE..].contains(&name),
+        "queues" => drawn::QUEUES.contains(&name),
         _ => only == name,
     }
 }
