@@ -78,6 +78,7 @@ pub mod signals;
 pub mod standard_output;
 pub mod steal;
 mod thread_number;
+pub mod thread_stat;
 pub mod tick;
 pub mod trace_marker;
 mod trial;

@@ -2,6 +2,7 @@
 
 use crate::Refused;
 use crate::scheduling::{self, Scheduling};
+use crate::thread_stat::ThreadStat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -304,19 +305,10 @@ pub fn family(process: u32) -> Vec<u32> {
     found
 }
 
-/// A thread's name, and when it was started.
+/// A thread's name, and when it was started; `None` for one that has ended, which is still listed until somebody has waited for it.
 fn name_and_start(tid: u32) -> Option<(String, u64)> {
-    let bytes = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // The name in parentheses may hold anything; the state, third of all fields, follows it.
-    let (before, after) = text.rsplit_once(')')?;
-    let name = before.split_once('(')?.1.to_owned();
-    let mut fields = after.split_whitespace();
-    // One that nobody has waited for yet is still listed.
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    Some((name, fields.nth(22 - 4)?.parse().ok()?))
+    let ThreadStat { name, state, started, .. } = ThreadStat::of(tid)?;
+    (!matches!(state, 'Z' | 'X')).then_some((name, started))
 }
 
 #[cfg(test)]

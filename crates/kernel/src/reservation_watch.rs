@@ -8,6 +8,7 @@
 //! A look costs two small files of `/proc` for each thread, twice a second at most.
 
 use crate::other_thread::ThreadScheduling;
+use crate::thread_stat::ThreadStat;
 use crate::{Refused, clock};
 use punctual_recording::counted;
 use std::collections::{BTreeMap, VecDeque};
@@ -233,28 +234,14 @@ impl Stillness {
 
 /// What the kernel says of a thread.
 fn reading(tid: u32) -> Option<Reading> {
-    let place = format!("/proc/{tid}/task/{tid}");
-    let stat = std::fs::read(format!("{place}/stat")).ok()?;
-    let (is_runnable, ticks) = state_and_ticks(&String::from_utf8_lossy(&stat))?;
-    if !is_runnable {
-        return Some(Reading { is_runnable, ran: 0 });
+    let stat = ThreadStat::of(tid)?;
+    if stat.state != 'R' {
+        return Some(Reading { is_runnable: false, ran: 0 });
     }
-    let precise = std::fs::read_to_string(format!("{place}/schedstat")).ok();
+    let precise = std::fs::read_to_string(format!("/proc/{tid}/task/{tid}/schedstat")).ok();
     let precise = precise.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     // A kernel that does not count so precisely says 0.
-    Some(Reading { is_runnable, ran: precise.filter(|ran| *ran > 0).unwrap_or(ticks) })
-}
-
-/// Whether a thread is runnable, and its CPU time in ticks, by its `stat`.
-fn state_and_ticks(stat: &str) -> Option<(bool, u64)> {
-    // The name in parentheses may hold anything; the state, third of all fields, follows it, and user and system time are the
-    // fourteenth and the fifteenth.
-    let (_, after) = stat.rsplit_once(')')?;
-    let mut fields = after.split_whitespace();
-    let is_runnable = fields.next()? == "R";
-    let user: u64 = fields.nth(14 - 4)?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some((is_runnable, user.saturating_add(system)))
+    Some(Reading { is_runnable: true, ran: precise.filter(|ran| *ran > 0).unwrap_or(stat.ticks) })
 }
 
 /// Makes a thread that is still scheduled so an ordinary one, which always lets it run, and sets its reservation again if it may
@@ -431,16 +418,8 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_words_on_a_thread_are_read() {
-        let stat = |state: &str| format!("7 (a) b) {state} 1 7 7 0 -1 64 0 0 0 0 12 30 0 0 20 0 1 0 99");
-        assert_eq!(state_and_ticks(&stat("R")), Some((true, 42)));
-        assert_eq!(state_and_ticks(&stat("S")), Some((false, 42)));
-        assert_eq!(state_and_ticks("7 (a"), None);
-        std::thread::spawn(|| {
-            let now = reading(clock::thread_id()).unwrap();
-            assert!(now.is_runnable, "{now:?}");
-        })
-        .join()
-        .unwrap();
+    fn a_thread_that_runs_is_runnable() {
+        let now = std::thread::spawn(|| reading(clock::thread_id()).unwrap()).join().unwrap();
+        assert!(now.is_runnable, "{now:?}");
     }
 }

@@ -1,8 +1,9 @@
 //! What keeps followed threads from waking, for somebody who waits for them.
 
-use super::selection::{Selection, name_of, text_of};
+use super::selection::Selection;
 use crate::shared::observation::Waiting;
 use punctual_kernel::other_thread::ThreadScheduling;
+use punctual_kernel::thread_stat::ThreadStat;
 use punctual_recording::{counted, printable};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -96,22 +97,10 @@ impl Patience {
 
     /// What a thread does; `None` if it has ended, or was not looked at before.
     fn find(&mut self, tid: u32) -> Option<Found> {
-        let (state, used) = state_of(&text_of(tid, "stat")?)?;
-        let doing = doing(state, used, self.used.insert(tid, used))?;
-        let name = name_of(tid)?;
+        let ThreadStat { name, state, ticks, .. } = ThreadStat::of(tid)?;
+        let doing = doing(state, ticks, self.used.insert(tid, ticks))?;
         Some(Found { tid, name, scheduling: ThreadScheduling::of(tid).ok(), doing })
     }
-}
-
-/// The state of a thread and the CPU time that it has used, from its `stat`.
-fn state_of(stat: &str) -> Option<(char, u64)> {
-    // The name in parentheses may hold anything; the state, third of all fields, follows it.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    // In programs, and in the kernel for them: the fields 14 and 15.
-    let of_program: u64 = fields.nth(14 - 4)?.parse().ok()?;
-    let of_kernel: u64 = fields.next()?.parse().ok()?;
-    Some((state, of_program.saturating_add(of_kernel)))
 }
 
 fn doing(state: char, used: u64, before: Option<u64>) -> Option<Doing> {
@@ -147,8 +136,8 @@ impl Found {
         let scheduling = self.scheduling.map(|scheduling| format!(", {scheduling}")).unwrap_or_default();
         let does = match self.doing {
             Doing::Ready if is_reserved => format!(
-                "is ready to run but gets no CPU: the kernel keeps it off while its reservation is used up, which may last (`dmesg` then \
-                 says `DL replenish lagged too much`); `chrt --other --pid 0 {tid}` takes the reservation from it"
+                "is ready to run but gets no CPU: its reservation is used up, and the kernel may never renew it (`dmesg` then says \
+                 `DL replenish lagged too much`); `chrt --other --pid 0 {tid}` takes the reservation from it"
             ),
             Doing::Ready => {
                 "is ready to run but gets no CPU: others go first, or its control group is out of quota; `top -H` shows who runs"
@@ -167,16 +156,6 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const STAT: &str = "4711 (a) R 2 (b) T 1 4711 4711 0 -1 4194304 105 0 0 0 31 11 0 0 20 0 1 0 8134 2 3 4";
-
-    #[test]
-    fn state_and_cpu_time_are_read_behind_any_name() {
-        assert_eq!(state_of(STAT), Some(('T', 42)));
-        assert_eq!(state_of("4711 (loop) S 1 2"), None);
-        let own = state_of(&text_of(punctual_kernel::clock::thread_id(), "stat").unwrap());
-        assert_eq!(own.map(|(state, _)| state), Some('R'));
-    }
 
     #[test]
     fn who_is_ready_without_a_cpu_is_told_from_who_runs() {

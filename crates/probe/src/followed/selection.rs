@@ -132,7 +132,7 @@ pub fn name_expression(expression: &str) -> Result<Regex, PlanError> {
 }
 
 /// What the kernel says about a thread. It holds the thread's name, which may be any bytes.
-pub(super) fn text_of(tid: u32, file: &str) -> Option<String> {
+fn text_of(tid: u32, file: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{tid}/{file}")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
