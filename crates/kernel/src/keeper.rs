@@ -88,7 +88,9 @@ impl Keeper {
             self.held.push(before);
         }
         to.set(tid)?;
-        self.watch.begin(tid, to);
+        if let Some(before) = self.held.iter().find(|held| held.tid == tid) {
+            self.watch.begin(before, to);
+        }
         Ok(())
     }
 

@@ -221,6 +221,22 @@ impl Before {
         name_and_start(self.tid).is_some_and(|(_, started)| started == self.started)
     }
 
+    /// Whether both are the same thread: another one may have had its number.
+    pub(crate) fn is_same(&self, other: &Before) -> bool {
+        (self.tid, self.started) == (other.tid, other.started)
+    }
+
+    /// Whether it is the thread with its number that was started then, in ticks since boot.
+    pub(crate) fn was_started(&self, ticks: u64) -> bool {
+        self.started == ticks
+    }
+
+    /// An ordinary thread with this number that was started then.
+    #[cfg(test)]
+    pub(crate) fn for_test(tid: u32, started: u64) -> Before {
+        Before { tid, started, name: String::new(), scheduling: ThreadScheduling::ordinary() }
+    }
+
     /// Schedules the thread as it was.
     pub fn put_back(&self) -> PutBack {
         if !self.is_there() {

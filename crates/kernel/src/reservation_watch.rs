@@ -3,11 +3,11 @@
 //! A thread that has used up its budget waits until the kernel gives it the next one. A kernel under load may fail to do so: then
 //! the thread has work to do and never runs again until somebody changes how it is scheduled. Whoever gives a thread a reservation
 //! looks here again and again: a stuck thread is made an ordinary one for a moment, and its reservation is set anew. If that
-//! happens too often, it remains an ordinary thread.
+//! happens too often, it remains an ordinary thread. Another thread that has the number of one that ended is left alone.
 //!
 //! A look costs two small files of `/proc` for each thread, twice a second at most.
 
-use crate::other_thread::ThreadScheduling;
+use crate::other_thread::{Before, ThreadScheduling};
 use crate::thread_stat::ThreadStat;
 use crate::{Refused, clock};
 use punctual_recording::counted;
@@ -56,6 +56,8 @@ pub struct Stuck {
 /// What is known of a thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reading {
+    /// When it was started, in ticks since boot.
+    started: u64,
     /// Whether it would run if it were let.
     is_runnable: bool,
     /// How long it has run, in a unit of its own.
@@ -65,6 +67,8 @@ struct Reading {
 /// A thread that is watched.
 #[derive(Debug)]
 struct Watched {
+    /// Which one it is.
+    thread: Before,
     /// `None`: it has no reservation for now.
     scheduling: Option<ThreadScheduling>,
     /// How long it had run when it was seen to be runnable, and since when that is so, ns.
@@ -76,6 +80,11 @@ struct Watched {
 }
 
 impl Watched {
+    /// Reads it; `None` if it has ended, even if another thread has its number by now.
+    fn read(&self, read: &mut dyn FnMut(u32) -> Option<Reading>) -> Option<Reading> {
+        read(self.thread.tid).filter(|reading| self.thread.was_started(reading.started))
+    }
+
     /// Takes a reading of a thread with this period; returns whether it is stuck.
     fn is_stuck(&mut self, reading: Reading, period_ns: u64, now_ns: u64) -> bool {
         let is_continued = now_ns.saturating_sub(self.seen_ns) <= MAX_BREAK_NS;
@@ -114,13 +123,25 @@ pub struct ReservationWatch {
 
 impl ReservationWatch {
     /// From now on the thread is scheduled so; it is watched if that is a reservation.
-    pub fn begin(&mut self, tid: u32, scheduling: ThreadScheduling) {
+    pub fn begin(&mut self, thread: &Before, scheduling: ThreadScheduling) {
         let scheduling = Some(scheduling).filter(|scheduling| scheduling.reservation().is_some());
-        if let Some(watched) = self.threads.get_mut(&tid) {
+        let known = self.threads.get_mut(&thread.tid).filter(|watched| watched.thread.is_same(thread));
+        if let Some(watched) = known {
             (watched.scheduling, watched.waits) = (scheduling, None);
-        } else if scheduling.is_some() && self.threads.len() < MAX_WATCHED {
-            let watched = Watched { scheduling, waits: None, seen_ns: 0, stuck_ns: VecDeque::new() };
-            self.threads.insert(tid, watched);
+            return;
+        }
+        // One that had its number has ended.
+        self.threads.remove(&thread.tid);
+        if scheduling.is_none() {
+            return;
+        }
+        if self.threads.len() >= MAX_WATCHED {
+            self.threads.retain(|_, watched| watched.scheduling.is_some());
+        }
+        if self.threads.len() < MAX_WATCHED {
+            let (thread, stuck_ns) = (thread.clone(), VecDeque::new());
+            let watched = Watched { thread, scheduling, waits: None, seen_ns: 0, stuck_ns };
+            self.threads.insert(watched.thread.tid, watched);
         }
     }
 
@@ -144,7 +165,7 @@ impl ReservationWatch {
     fn watch_only(&mut self, now_ns: u64, read: &mut dyn FnMut(u32) -> Option<Reading>, stuck: &mut Vec<u32>) {
         self.threads.retain(|tid, watched| {
             let period_ns = watched.scheduling.and_then(ThreadScheduling::reservation).map(|(_, period_ns)| period_ns);
-            let (Some(reading), Some(period_ns)) = (read(*tid), period_ns) else { return false };
+            let (Some(reading), Some(period_ns)) = (watched.read(read), period_ns) else { return false };
             let is_first = watched.waits.is_none();
             if watched.is_stuck(reading, period_ns, now_ns) {
                 stuck.push(*tid);
@@ -161,19 +182,19 @@ impl ReservationWatch {
         &mut self,
         now_ns: u64,
         read: &mut dyn FnMut(u32) -> Option<Reading>,
-        free: &mut dyn FnMut(u32, ThreadScheduling, bool) -> Result<bool, Refused>,
+        free: &mut dyn FnMut(&Before, ThreadScheduling, bool) -> Result<bool, Refused>,
     ) -> Vec<Stuck> {
         self.looked_ns = Some(now_ns);
         let mut found = Vec::new();
         self.threads.retain(|tid, watched| {
             let Some(scheduling) = watched.scheduling else { return true };
-            let Some(reading) = read(*tid) else { return false };
+            let Some(reading) = watched.read(read) else { return false };
             let period_ns = scheduling.reservation().map_or(0, |(_, period_ns)| period_ns);
             if !watched.is_stuck(reading, period_ns, now_ns) {
                 return true;
             }
             let times = watched.count(now_ns);
-            let freed = match free(*tid, scheduling, times < MAX_STUCK) {
+            let freed = match free(&watched.thread, scheduling, times < MAX_STUCK) {
                 // Somebody else schedules it now.
                 Ok(false) => {
                     watched.stuck_ns.pop_back();
@@ -186,7 +207,7 @@ impl ReservationWatch {
                     counted(times, "time")
                 )),
                 // It ended meanwhile.
-                Err(_) if read(*tid).is_none() => return false,
+                Err(_) if watched.read(read).is_none() => return false,
                 Err(refused) => Freed::GivenUp(refused.to_string()),
             };
             if freed != Freed::SetAnew {
@@ -201,9 +222,9 @@ impl ReservationWatch {
 
 /// Which of these threads, that have a reservation, the kernel does not let run although they have work to do. Takes as long as it takes
 /// each of them to run or to sleep: usually no time, and this long at most.
-pub fn stuck_now(threads: &[(u32, ThreadScheduling)], patience: Duration) -> Vec<u32> {
+pub fn stuck_now(threads: &[(Before, ThreadScheduling)], patience: Duration) -> Vec<u32> {
     let mut watch = ReservationWatch::default();
-    threads.iter().for_each(|(tid, scheduling)| watch.begin(*tid, *scheduling));
+    threads.iter().for_each(|(thread, scheduling)| watch.begin(thread, *scheduling));
     let until_ns = clock::monotonic_ns().saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
     let mut stuck = Vec::new();
     loop {
@@ -234,31 +255,36 @@ impl Stillness {
 
 /// What the kernel says of a thread.
 fn reading(tid: u32) -> Option<Reading> {
-    let stat = ThreadStat::of(tid)?;
-    if stat.state != 'R' {
-        return Some(Reading { is_runnable: false, ran: 0 });
+    let ThreadStat { state, ticks, started, .. } = ThreadStat::of(tid)?;
+    if state != 'R' {
+        return Some(Reading { started, is_runnable: false, ran: 0 });
     }
     let precise = std::fs::read_to_string(format!("/proc/{tid}/task/{tid}/schedstat")).ok();
     let precise = precise.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     // A kernel that does not count so precisely says 0.
-    Some(Reading { is_runnable: true, ran: precise.filter(|ran| *ran > 0).unwrap_or(stat.ticks) })
+    Some(Reading { started, is_runnable: true, ran: precise.filter(|ran| *ran > 0).unwrap_or(ticks) })
 }
 
 /// Makes a thread that is still scheduled so an ordinary one, which always lets it run, and sets its reservation again if it may
-/// have it. Returns whether it was scheduled so.
-fn free(tid: u32, scheduling: ThreadScheduling, again: bool) -> Result<bool, Refused> {
-    if ThreadScheduling::of(tid)? != scheduling {
+/// have it. Returns whether nobody else schedules it, and it has not ended.
+fn free(thread: &Before, scheduling: ThreadScheduling, again: bool) -> Result<bool, Refused> {
+    let tid = thread.tid;
+    // Asked last which thread it is: another one may have its number, and even a reservation of the same size.
+    let has = |wanted: ThreadScheduling| Ok::<bool, Refused>(ThreadScheduling::of(tid)? == wanted && thread.is_there());
+    if !has(scheduling)? {
         return Ok(false);
     }
     ThreadScheduling::ordinary().set(tid)?;
-    if again {
-        set_when_released(&mut || scheduling.set(tid), RELEASED)?;
+    if !again {
+        return Ok(true);
     }
-    Ok(true)
+    let mut set_again =
+        || if has(ThreadScheduling::ordinary())? { scheduling.set(tid).map(|()| true) } else { Ok(false) };
+    set_when_released(&mut set_again, RELEASED)
 }
 
 /// Sets a reservation that its thread had until now: the kernel may not have released its time yet, and then has no room for it.
-fn set_when_released(set: &mut dyn FnMut() -> Result<(), Refused>, pause: Duration) -> Result<(), Refused> {
+fn set_when_released(set: &mut dyn FnMut() -> Result<bool, Refused>, pause: Duration) -> Result<bool, Refused> {
     for _ in 1..MAX_TRIES {
         match set() {
             Err(refused) if refused.is_full => std::thread::sleep(pause),
@@ -274,19 +300,29 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     const TID: u32 = 7;
+    /// When the threads of the tests were started.
+    const STARTED: u64 = 100;
+
+    fn thread(tid: u32) -> Before {
+        Before::for_test(tid, STARTED)
+    }
+
+    fn runnable(ran: u64) -> Reading {
+        Reading { started: STARTED, is_runnable: true, ran }
+    }
 
     /// Looks every 500 ms at a thread with a reservation of this period that is runnable, or not, and has run for so long; returns at
     /// which looks it was stuck.
     fn stuck_at(period_ns: u64, readings: &[Option<u64>]) -> Vec<(usize, Freed)> {
         let scheduling = ThreadScheduling::reserved(period_ns / 10, period_ns);
         let mut watch = ReservationWatch::default();
-        watch.begin(TID, scheduling);
+        watch.begin(&thread(TID), scheduling);
         let mut stuck = Vec::new();
         for (place, ran) in readings.iter().enumerate() {
             let now_ns = 1_000 + place as u64 * LOOK_NS;
-            let reading = Reading { is_runnable: ran.is_some(), ran: ran.unwrap_or(0) };
-            let found = watch.look_at(now_ns, &mut |_| Some(reading), &mut |tid, freed, _| {
-                assert_eq!((tid, freed), (TID, scheduling));
+            let reading = Reading { is_runnable: ran.is_some(), ..runnable(ran.unwrap_or(0)) };
+            let found = watch.look_at(now_ns, &mut |_| Some(reading), &mut |thread, freed, _| {
+                assert_eq!((thread.tid, freed), (TID, scheduling));
                 Ok(true)
             });
             stuck.extend(found.into_iter().map(|stuck| (place, stuck.freed)));
@@ -326,9 +362,9 @@ mod tests {
     fn what_cannot_be_set_anew_is_given_up_and_what_others_changed_is_left_alone() {
         let scheduling = ThreadScheduling::reserved(MS, 10 * MS);
         let mut watch = ReservationWatch::default();
-        watch.begin(TID, scheduling);
-        watch.begin(8, ThreadScheduling::fifo(50));
-        let reading = Reading { is_runnable: true, ran: 1 };
+        watch.begin(&thread(TID), scheduling);
+        watch.begin(&thread(8), ThreadScheduling::fifo(50));
+        let reading = runnable(1);
         let mut found = Vec::new();
         for look in 0..20 {
             found.extend(watch.look_at(look * LOOK_NS, &mut |_| Some(reading), &mut |_, _, _| {
@@ -337,13 +373,13 @@ mod tests {
         }
         let why = Refused::because("setting it", "there is no room").to_string();
         assert_eq!(found, [Stuck { tid: TID, freed: Freed::GivenUp(why) }], "it is watched no longer");
-        watch.begin(TID, scheduling);
+        watch.begin(&thread(TID), scheduling);
         for look in 20..40 {
             let found = watch.look_at(look * LOOK_NS, &mut |_| Some(reading), &mut |_, _, _| Ok(false));
             assert!(found.is_empty(), "{found:?}");
         }
         // It ended while it was freed.
-        watch.begin(9, scheduling);
+        watch.begin(&thread(9), scheduling);
         // It is read five times until it is stuck, and once more.
         let mut left = 6;
         let mut found = Vec::new();
@@ -352,13 +388,13 @@ mod tests {
                 left -= u32::from(tid == 9 && left > 0);
                 Some(reading).filter(|_| tid != 9 || left > 0)
             };
-            found.extend(watch.look_at(look * LOOK_NS, &mut read, &mut |tid, _, _| {
-                if tid == 9 { Err(Refused::because("setting it", "no such process")) } else { Ok(false) }
+            found.extend(watch.look_at(look * LOOK_NS, &mut read, &mut |thread, _, _| {
+                if thread.tid == 9 { Err(Refused::because("setting it", "no such process")) } else { Ok(false) }
             }));
         }
         assert!(found.is_empty() && !watch.threads.contains_key(&9), "{found:?}");
         // This program was kept from looking: nobody knows what happened meanwhile.
-        watch.begin(TID, scheduling);
+        watch.begin(&thread(TID), scheduling);
         for look in 0..20 {
             let now_ns = (100 + look) * 2 * MIN_STUCK_NS;
             let found = watch.look_at(now_ns, &mut |_| Some(reading), &mut |_, _, _| Ok(true));
@@ -369,13 +405,40 @@ mod tests {
     }
 
     #[test]
+    fn another_thread_with_the_number_of_one_that_ended_is_left_alone() {
+        let scheduling = ThreadScheduling::reserved(MS, 10 * MS);
+        let mut watch = ReservationWatch::default();
+        watch.begin(&thread(TID), scheduling);
+        // The other one, whose reservation is of the same size, comes while the first is stuck.
+        for look in 0..20 {
+            let started = if look < 3 { STARTED } else { STARTED + 1 };
+            let mut read = |_: u32| Some(Reading { started, ..runnable(5) });
+            watch.look_at(look * LOOK_NS, &mut read, &mut |_, _, _| panic!("it was touched"));
+        }
+        assert!(watch.threads.is_empty());
+        // Whoever is given a reservation later begins anew, and nobody without one takes another's place.
+        watch.begin(&thread(TID), scheduling);
+        watch.threads.get_mut(&TID).unwrap().stuck_ns.push_back(0);
+        watch.begin(&Before::for_test(TID, STARTED + 1), scheduling);
+        assert!(watch.threads[&TID].stuck_ns.is_empty());
+        watch.rest();
+        (0..=MAX_WATCHED as u32).for_each(|tid| watch.begin(&thread(100 + tid), scheduling));
+        assert_eq!((watch.threads.len(), watch.threads.contains_key(&TID)), (MAX_WATCHED, false));
+        // It has ended, whoever has its number: nothing is changed.
+        let own = Before::of(clock::thread_id()).unwrap();
+        let ended = Before::for_test(own.tid, u64::MAX);
+        assert!(matches!(free(&ended, own.scheduling, true), Ok(false)));
+        assert_eq!(ThreadScheduling::of(own.tid).unwrap(), own.scheduling);
+    }
+
+    #[test]
     fn a_reservation_that_is_not_released_yet_is_asked_for_again() {
         let asked = |refusals: u32, is_full: bool| {
             let mut asked = 0;
             let mut set = || {
                 asked += 1;
                 let refused = Refused { is_full, ..Refused::because("setting it", "it is so") };
-                if asked <= refusals { Err(refused) } else { Ok(()) }
+                if asked <= refusals { Err(refused) } else { Ok(true) }
             };
             let outcome = set_when_released(&mut set, Duration::ZERO);
             (outcome.is_ok(), asked)
@@ -386,7 +449,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_runs_seldom_is_not_still() {
-        let reading = |is_runnable, ran| Some(Reading { is_runnable, ran });
+        let reading = |is_runnable, ran| Some(Reading { is_runnable, ..runnable(ran) });
         let mut stillness = Stillness::default();
         let mut takes = |now| stillness.take(now);
         assert_eq!([takes(reading(true, 5)), takes(reading(true, 5)), takes(reading(true, 6))], [true, true, false]);
@@ -398,14 +461,14 @@ mod tests {
     fn who_is_stuck_now_is_found_without_waiting_for_the_others() {
         let mut watch = ReservationWatch::default();
         // One is stuck, one runs, one sleeps, one has ended.
-        (1..=4).for_each(|tid| watch.begin(tid, ThreadScheduling::reserved(MS, 10 * MS)));
+        (1..=4).for_each(|tid| watch.begin(&thread(tid), ThreadScheduling::reserved(MS, 10 * MS)));
         let mut stuck = Vec::new();
         let mut left = Vec::new();
         for look in 0..50u64 {
             let mut read = |tid: u32| match tid {
-                1 => Some(Reading { is_runnable: true, ran: 5 }),
-                2 => Some(Reading { is_runnable: true, ran: look }),
-                3 => Some(Reading { is_runnable: false, ran: 0 }),
+                1 => Some(runnable(5)),
+                2 => Some(runnable(look)),
+                3 => Some(Reading { is_runnable: false, ..runnable(0) }),
                 _ => None,
             };
             watch.watch_only(1 + look * 50 * MS, &mut read, &mut stuck);

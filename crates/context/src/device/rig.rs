@@ -17,7 +17,7 @@ use crate::context::{Context, Reservation};
 use crate::own::process::{OwnProcess, Tally};
 use crate::own::{Ended, OwnCounts};
 use punctual_datapump::{DecodingCounts, Line};
-use punctual_kernel::other_thread::ThreadScheduling;
+use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, ReservationWatch};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{self, Scheduling};
@@ -208,9 +208,9 @@ impl Rig {
             if is_reserved
                 && tid != 0
                 && !device.is_watched
-                && let Ok(scheduling) = ThreadScheduling::of(tid)
+                && let Ok(now) = Before::of(tid)
             {
-                self.watch.begin(tid, scheduling);
+                self.watch.begin(&now, now.scheduling);
                 device.is_watched = true;
             }
         }

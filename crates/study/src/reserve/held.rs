@@ -208,7 +208,7 @@ impl Holding<'_> {
         };
         let is_refused = refused.is_some();
         if !is_refused {
-            self.watch.begin(before.tid, self.wanted());
+            self.watch.begin(&before, self.wanted());
         }
         if let Some(thread) = index.map(|index| &mut self.listed[index]) {
             thread.set += u64::from(!is_refused);

@@ -16,7 +16,7 @@ pub(super) fn run(output: Output) -> anyhow::Result<u8> {
     for before in applied::take()? {
         // Another thread may have its number by now.
         let now = before.is_there().then(|| ThreadScheduling::of(before.tid).ok()).flatten();
-        reserved.extend(now.filter(|now| now.reservation().is_some()).map(|now| (before.tid, now)));
+        reserved.extend(now.filter(|now| now.reservation().is_some()).map(|now| (before.clone(), now)));
         rows.push(row(&before, now));
     }
     let stuck = stuck_now(&reserved, PATIENCE);
