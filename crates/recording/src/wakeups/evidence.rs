@@ -78,7 +78,8 @@ impl Evidence {
         if self.clear < ENOUGH || self.own_work.saturating_mul(CLEARLY) > self.clear {
             return None;
         }
-        let most = (1..MOST - 1).max_by_key(|&from| (sum(&self.partly[from..=from + 1]), MOST - from))?;
+        // The largest number stands for any that is larger, too: it is no limit.
+        let most = (1..MOST - 2).max_by_key(|&from| (sum(&self.partly[from..=from + 1]), MOST - from))?;
         let limit = if self.partly[most + 1] > self.partly[most] { most + 1 } else { most };
         let same = sum(&self.partly[most..=most + 1]);
         // What makes up for so many looks like all of up to half as many more.
@@ -172,6 +173,12 @@ mod tests {
         // Other numbers each time are no limit.
         let found = shown(&[10, 12, 14, 16, 18, 20], |missed| missed / 2);
         assert_eq!(found, Shown { partly: 6, ..Shown::default() });
+        // Nor are numbers so large that they are not told apart.
+        let mut evidence = Evidence::default();
+        (0..9).for_each(|_| evidence.take_partly(200, 51));
+        assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
+        (0..90).for_each(|_| evidence.take_partly(200, 31));
+        assert_eq!(evidence.shown().limit, 30);
         // Nor is work of its own, or a few heavy cycles among those of a loop that skips periods.
         let mut evidence = Evidence::default();
         (0..9).for_each(|_| evidence.take_partly(20, 4));
