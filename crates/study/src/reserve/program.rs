@@ -287,8 +287,14 @@ impl<'a> Program<'a> {
         let mut current: Option<(Vec<Attempt>, u64)> = None;
         let mut begins_ns = None;
         let (mut executed_ns, mut counts) = (vec![0u64; threads.len()], Vec::new());
-        let end = self.follow(whom, output, 2 * duration, &mut |followed| {
+        let longest = 2 * duration + STUCK;
+        let end = self.follow(whom, output, longest, &mut |followed| {
             let now_ns = followed.now_ns;
+            // What came meanwhile is not the settings': it begins again if there is time.
+            if followed.freed && followed.elapsed + duration <= longest {
+                (current, begins_ns) = (None, Some(now_ns + settling_ns));
+                executed_ns.fill(0);
+            }
             let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
             if current.is_none() && now_ns >= begins {
                 current = Some((threads.iter().map(|(_, job)| Attempt::begin(*job, now_ns)).collect(), now_ns));
@@ -413,9 +419,9 @@ impl Tried for Program<'_> {
                 }
                 attempt.take_unseen(followed.unseen_of(tid));
                 let is_over = now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns));
-                // A thread that does not run at all is freed in a moment.
-                let may_be_stuck =
-                    is_over && plan.is_reserved() && attempt.is_only_silent(now_ns) && stillness.goes_on(tid);
+                // A thread that does not run at all is freed in a moment, unless something else schedules it now.
+                let is_silent = is_over && plan.is_reserved() && attempt.is_only_silent(now_ns);
+                let may_be_stuck = is_silent && is_scheduled(tid, plan.setting) && stillness.goes_on(tid);
                 if is_over && !may_be_stuck {
                     let counts = attempt.clone().end(now_ns);
                     current = None;
