@@ -126,7 +126,7 @@ fn worth_a_note(waiting: &Waiting) -> Option<&str> {
     waiting.why.as_deref().filter(|_| waiting.is_unusual)
 }
 
-/// When a recording ends to which nothing comes.
+/// When a recording ends in which no thread wakes.
 fn until_when(observation: &Observation<'_>) -> String {
     match observation.duration {
         Some(duration) => {

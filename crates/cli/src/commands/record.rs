@@ -103,7 +103,7 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     plan.followed_period_ns = arguments.follow.period;
     if plan.followed_period_ns.is_some() && plan.follow.is_none() {
         return Err(Usage(
-            "--period is of other programs' loops: say whose, with --comm, --pid or --tid, or --follow and the command; punctual's own \
+            "--period is for other programs' loops: name them with --comm, --pid or --tid, or start one with --follow; punctual's own \
              threads wake every -i"
                 .to_owned(),
         ));

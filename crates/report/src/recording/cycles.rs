@@ -256,7 +256,7 @@ fn held(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| count.held).sum::<u64>() {
         0 => String::new(),
         held => format!(
-            " {} {} due while the thread was stopped, frozen or kept from every CPU in its sleep.",
+            " {} {} due while the sleeping thread was stopped, frozen or kept from every CPU.",
             counted(held, "cycle"),
             agreeing(held, "was", "were")
         ),

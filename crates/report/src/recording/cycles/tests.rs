@@ -33,7 +33,7 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
     held.by_name.get_mut("arm fifo:80").unwrap().held = 2;
     assert!(
         held.verdict().ends_with(
-            "2.31 ms at most. 2 cycles were due while the thread was stopped, frozen or kept from every CPU in its sleep."
+            "2.31 ms at most. 2 cycles were due while the sleeping thread was stopped, frozen or kept from every CPU."
         ),
         "{}",
         held.verdict()
