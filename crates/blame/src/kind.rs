@@ -447,7 +447,6 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_sentence_and_a_remedy_where_there_is_anything_to_change() {
-        let mut looked_at = 0;
         for kind in Kind::ALL {
             let sentence = kind.happened(&"x".into());
             assert!(sentence.ends_with('.') && !sentence.contains(['\n', ';']), "{sentence}");
@@ -456,9 +455,7 @@ mod tests {
             assert_eq!(Kind::from_name(kind.name()), Some(kind));
             let short = kind.label();
             assert!(!short.is_empty() && !short.contains(' '), "{short}");
-            looked_at += 1;
         }
-        assert_eq!(looked_at, Kind::ALL.len());
         assert_eq!(Kind::from_name("several"), None);
         assert!(Kind::Unknown.remedy(&ANSWER_OR_REQUEST.into()).unwrap().contains("--comm"));
     }
