@@ -42,7 +42,7 @@ pub struct CycleCount {
     pub limit: u64,
     /// Periods that began within overruns of these kinds, `skipped` and `partly`, and that no cycle there can be of.
     pub not_made_up: u64,
-    /// Cycles that were due while their thread was held: something else than its timer had ended its sleep, and then it
+    /// Cycles that were due while their thread was held: something other than its timer had ended its sleep, and then it
     /// was stopped, frozen or kept from every CPU.
     pub held: u64,
 }

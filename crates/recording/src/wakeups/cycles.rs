@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// more after the previous one began. Only the end shows which of these a thread is. If others wake it more than once a
 /// cycle, or about as often as its own timers, or if its timers are due on two grids, nothing can be said.
 ///
-/// If something else than a timer ends the sleep of a thread that has done its cycle, and it then does not run until the
+/// If something other than a timer ends the sleep of a thread that has done its cycle, and it then does not run until the
 /// next is due, it was held: stopped, frozen or kept from every CPU. It then begins that next cycle, late.
 ///
 /// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off it where the
