@@ -272,11 +272,16 @@ fn episodes_whose_stacks_share_nothing_are_told_in_bounds() {
 
 /// One episode, and the answers about it; each answer takes far less than looking at all events for each one would.
 fn told_at_once(events: &[String], stage: &str, ways: &[&[&str]]) -> usize {
+    told_at_once_of(r#""x","v""#, events, stage, ways)
+}
+
+/// The same with these names.
+fn told_at_once_of(names: &str, events: &[String], stage: &str, ways: &[&[&str]]) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("a.punctual");
     write_document(&recording, &document(true, &task("fifo:80", 7), ""));
     let line = format!(
-        r#"{{"id":1,"victim":{{"tid":7,"name":"v","priority":120,"cpu":0}},"expected_ns":1000000000,"total_ns":1000000,"stage":"{stage}","threshold_ns":1000,"void":null,"names":["x","v"],"events":[{}]}}"#,
+        r#"{{"id":1,"victim":{{"tid":7,"name":"v","priority":120,"cpu":0}},"expected_ns":1000000000,"total_ns":1000000,"stage":"{stage}","threshold_ns":1000,"void":null,"names":[{names}],"events":[{}]}}"#,
         events.join(",")
     );
     std::fs::create_dir_all(recording.join("events")).unwrap();
@@ -329,9 +334,14 @@ fn episodes_of_very_many_waits_and_cpus_are_told_at_once() {
     let wakes = "[-1000000,0,2,5,120,1,0,7,120,0]".to_owned();
     let others =
         (0..130_000).map(|at| format!("[{at},0,1,{},120,1,0,{},120,0]", 100 + at % 9_000, 100 + (at + 1) % 9_000));
-    let others: Vec<String> = std::iter::once(wakes).chain(others).collect();
+    let others: Vec<String> = std::iter::once(wakes.clone()).chain(others).collect();
     cases += told_at_once(&others, "total", &[&[], &["--json"]]);
-    assert_eq!(cases, 15);
+    // Each of these has a name of its own, which no other thread has.
+    let others = (0..40_000).map(|at| format!("[{at},0,1,{},120,1,0,{},120,{at}]", 100 + at, 101 + at));
+    let others: Vec<String> = std::iter::once(wakes).chain(others).collect();
+    let names: Vec<String> = (0..40_000).map(|number| format!("\"{number}\"")).collect();
+    cases += told_at_once_of(&names.join(","), &others, "total", &[&[]]);
+    assert_eq!(cases, 16);
 }
 
 /// Half a second of a busy machine in each of many late wakeups is not something that only an attacker writes: all of

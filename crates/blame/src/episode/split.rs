@@ -113,11 +113,20 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     idle::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
     let mut parts = parts(&pieces);
-    for part in parts.iter_mut().filter(|part| part.thread.is_some() && is_of_another_thread(part.kind)) {
-        let is_namesake = |(other, name): (&u32, &&str)| part.thread != Some(*other) && *name == part.who.name();
-        part.has_namesakes = shared.threads.iter().any(is_namesake);
-    }
+    tell_namesakes(&mut parts, &shared.threads);
     Split { parts, pieces }
+}
+
+/// Finds out of which parts other threads have the name. There may be very many of both.
+fn tell_namesakes(parts: &mut [Part], threads: &BTreeMap<u32, &str>) {
+    let mut called: BTreeMap<&str, usize> = BTreeMap::new();
+    threads.values().for_each(|name| *called.entry(name).or_default() += 1);
+    for part in parts.iter_mut().filter(|part| is_of_another_thread(part.kind)) {
+        let Some(tid) = part.thread else { continue };
+        let name = part.who.name();
+        let own = usize::from(threads.get(&tid) == Some(&name));
+        part.has_namesakes = called.get(name).is_some_and(|all| *all > own);
+    }
 }
 
 /// Whether it is another thread that had it.
