@@ -1,7 +1,9 @@
 //! The bounds that an episode must keep when it is read, so that whoever works with it can safely add and recurse.
 
 use crate::episodes::episode::{Episode, EventKind, MAX_FRAMES};
-use crate::format::bounds::{MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES};
+use crate::format::bounds::{
+    MAX_EPISODE_DESCRIPTORS, MAX_EPISODE_EVENTS, MAX_EPISODE_FRAMES, MAX_EPISODE_SAMPLES, MAX_EPISODE_TEXT_BYTES,
+};
 use crate::format::printable::{is_printable, printable};
 
 /// Nobody waits longer than this, ns: a month.
@@ -50,6 +52,8 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("events", episode.events.len(), MAX_EPISODE_EVENTS)?;
     at_most("samples", episode.samples.len(), MAX_EPISODE_SAMPLES)?;
     at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
+    let descriptors = episode.accepted.len().saturating_add(episode.connected.len());
+    at_most("descriptors of connections", descriptors, MAX_EPISODE_DESCRIPTORS)?;
     at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
     at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
     at_most("processes", episode.processes.len(), MAX_EPISODE_EVENTS)?;
@@ -114,5 +118,24 @@ pub(crate) fn clean(episode: &mut Episode) {
     for (path, build) in &mut episode.builds {
         clean(path);
         clean(build);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::episodes::episode::Victim;
+
+    /// Each wait of an episode is looked for among them: a forged list would make that take without end.
+    #[test]
+    fn an_episode_has_no_more_descriptors_than_a_program_can_be_looked_at_with() {
+        let victim = Victim { tid: 7, name: "late".to_owned(), priority: 19, cpu: 0 };
+        let mut episode = Episode::of(victim, 1_000, 2_000);
+        episode.accepted = vec![4; MAX_EPISODE_DESCRIPTORS / 2];
+        episode.connected = vec![5; MAX_EPISODE_DESCRIPTORS / 2];
+        assert_eq!(check(&episode), Ok(()));
+        episode.connected.push(6);
+        let error = check(&episode).unwrap_err();
+        assert_eq!(error, "it has 1025 descriptors of connections; 1024 are read at most");
     }
 }

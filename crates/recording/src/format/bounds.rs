@@ -48,6 +48,8 @@ pub const MAX_EPISODE_EVENTS: usize = 1 << 17;
 pub const MAX_EPISODE_SAMPLES: usize = 1 << 14;
 /// The most functions in all stacks of an episode.
 pub const MAX_EPISODE_FRAMES: usize = 1 << 19;
+/// The most descriptors of connections of an episode: each wait is looked for among them.
+pub const MAX_EPISODE_DESCRIPTORS: usize = 1 << 10;
 /// The most that the names of an episode's events and functions may take, if each were as long as the longest, bytes.
 pub const MAX_EPISODE_TEXT_BYTES: usize = 64 << 20;
 /// What the details of all episodes may take up, bytes; those of later ones are left out.
