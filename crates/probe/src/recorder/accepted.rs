@@ -99,12 +99,17 @@ fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
         // Whoever begins it may be ahead of others at that time.
         let _ = set_scheduling(Scheduling::Other);
         for tid in asked.iter().take(MAX_LOOKS) {
-            if tell.send(look_at(tid)).is_err() || clock::thread_cpu_ns() > MAX_CPU_NS {
+            if tell.send(look_at(tid)).is_err() || has_taken_its_time() {
                 return;
             }
         }
     };
     std::thread::Builder::new().name("looks".to_owned()).stack_size(256 * 1024).spawn(body).ok().map(|_| (ask, told))
+}
+
+/// Whether the calling thread has looked for as long as all looks together may take.
+fn has_taken_its_time() -> bool {
+    clock::thread_cpu_ns() > MAX_CPU_NS
 }
 
 /// `None` if it ended, or may not be looked at.
@@ -114,7 +119,7 @@ fn look_at(tid: u32) -> Option<Seen> {
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
     let tables = Tables::read(&directory);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
-    let connections = connections(&directory, &tables).unwrap_or_default();
+    let connections = connections(&directory, &tables, has_taken_its_time).unwrap_or_default();
     Some(Seen { tid, begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
 }
 
@@ -135,14 +140,15 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables) -> Option<Awaited
     tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(Awaited::Unclear))
 }
 
-/// The connections of a thread's program of which it is known what comes by them; `None` if there are too many.
-fn connections(directory: &str, tables: &Tables) -> Option<Vec<Connection>> {
+/// The connections of a thread's program of which it is known what comes by them; `None` if there are too many, or to find them
+/// in long tables takes longer than `is_over` allows.
+fn connections(directory: &str, tables: &Tables, is_over: impl Fn() -> bool) -> Option<Vec<Connection>> {
     let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
     let descriptors =
         entries.flatten().take(MAX_DESCRIPTORS).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut found = Vec::new();
     for (number, descriptor) in descriptors.enumerate() {
-        if number + 1 == MAX_DESCRIPTORS {
+        if number + 1 == MAX_DESCRIPTORS || is_over() {
             return None;
         }
         let link = link(&format!("{directory}/fd/{descriptor}"));
@@ -289,6 +295,14 @@ mod tests {
         assert!(named.as_deref().is_some_and(|text| text.starts_with("a ") && text.ends_with(" b")), "{named:?}");
         assert_eq!(whole(std::io::repeat(b'x').take(MAX_TABLE as u64)).map(|text| text.len()), Some(MAX_TABLE));
         assert_eq!(whole(std::io::repeat(b'x')), None);
+    }
+
+    /// Each descriptor is looked for in tables that may be megabytes long.
+    #[test]
+    fn a_look_ends_between_two_descriptors_when_its_time_is_over() {
+        let tables = Tables { unix: None, tcp: None };
+        assert_eq!(connections("/proc/self", &tables, || true), None);
+        assert_eq!(connections("/proc/self", &tables, || false), Some(Vec::new()));
     }
 
     #[test]
