@@ -302,8 +302,7 @@ impl Kind {
                 "Pin the thread, `sudo taskset -cp CPU TID`; keep the balancer from it (cpuset partitions)."
             }
             Kind::IdleExit => {
-                "Forbid deep idle states while it matters: `sudo sh -c 'exec 3> /dev/cpu_dma_latency; printf 0 >&3; sleep \
-                 infinity'`."
+                "Forbid deep idle states while it matters: `sudo sh -c 'exec 3> /dev/cpu_dma_latency; printf 0 >&3; sleep infinity'`."
             }
             Kind::Fault => "Touch all memory beforehand and lock it: mlockall(MCL_CURRENT | MCL_FUTURE).",
             Kind::Io => "Hand input and output to another thread, so that this one never waits for it.",
@@ -327,7 +326,7 @@ impl Kind {
                 "Give the virtual machine CPUs of its own: pinned, and not shared with others (on the host: `virsh vcpupin GUEST VCPU CPU`)."
             }
             Kind::Unknown if who.name() == ANSWER_OR_REQUEST => {
-                "Record whoever sends the requests (--comm): those of a thread that sets out by a timer are known to begin there."
+                "Record whoever sends the requests (--comm): if a timer wakes it to do so, it is known when they begin."
             }
             Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
             Kind::KernelWake | Kind::Idle => return None,

@@ -75,7 +75,7 @@ fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
              whether its devices kept up"
         }
         false => {
-            "the wakeups are those of the threads beside the devices: what became of the devices' own blocks is their underruns"
+            "the wakeups are those of the threads beside the devices; the devices themselves are compared by their underruns"
         }
     };
     a.runs.iter().chain(&b.runs).any(is_of_devices).then(|| note.to_owned())

@@ -187,7 +187,7 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
             format_ns(watched_ns / most.max(1)),
         ),
         false if most == shown => format!(
-            "The longest that this counts of {measure} is {seen}: {unseen} not seen, and one may have taken {longest}. "
+            "The longest that this counts of {measure} is {seen}: {unseen} not seen, and a cycle may have taken {longest}. "
         ),
         false => format!(
             "Of {measure} this counts the {} certain, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, \

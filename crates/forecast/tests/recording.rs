@@ -433,7 +433,7 @@ fn what_unseen_wakeups_may_hide_is_counted_as_the_verdict_counts() {
     assert_eq!(counted(count), Vec::<String>::new());
     let [said] = &counted(CycleCount { longest_ns: 3 * MS, ..count })[..] else { panic!("one sentence") };
     assert!(said.starts_with("The longest that this counts of loop fifo:80 is "), "{said}");
-    assert!(said.ends_with(": 3 wakeups were not seen, and one may have taken 3.00 ms. "), "{said}");
+    assert!(said.ends_with(": 3 wakeups were not seen, and a cycle may have taken 3.00 ms. "), "{said}");
     // A loop that skips periods overran once for each run of them.
     let [said] = &counted(CycleCount { overruns: 61, ..passed(0, 60) })[..] else { panic!("one sentence") };
     assert!(said.contains("this counts the 60 overruns that are certain") && said.contains("up to 61"), "{said}");

@@ -211,7 +211,7 @@ pub(crate) struct CheckArguments {
     /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// The mean time between underruns that you want of the devices asked for: 1/day, 2/hour or 30m
+    /// The mean time between underruns that you want for the devices asked for: 1/day, 2/hour or 30m
     #[arg(long, value_name = "WANT", requires = "device")]
     pub(crate) want: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas

@@ -24,7 +24,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("duration", "How long in all; half of it under load [default: 60s]"),
             ("load", "The load of the second half [default: mixed]"),
             ("device", "Does it hold? modem, `audio 64@48kHz x3`"),
-            ("want", "At most how often it may run dry: 1/day"),
+            ("want", "How often it may run dry, at most: 1/day"),
             DIRECTORY,
             HTML,
             CPUS,

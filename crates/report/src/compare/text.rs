@@ -90,7 +90,7 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let Some(ratio) = total.shown() else {
         let (runs, needed) = (runs(comparison), FIGURES[0].needed);
         return format!(
-            "These {runs} cannot be compared: that takes {needed} wakeups of a thread in each of them at least."
+            "These {runs} have too few wakeups to be compared: that takes at least {needed} of a thread in each."
         );
     };
     let is_verdict = comparison.standing == Standing::Systems;

@@ -103,7 +103,10 @@ pub(crate) fn buffering(answers: &[&DeviceAnswer]) -> Option<String> {
     let found: Vec<&Variant> =
         advice.iter().filter_map(|advice| advice.buffers.as_ref().or(advice.never_exceeded.as_ref())).collect();
     if found.len() < advice.len() {
-        return Some(format!("Not even {MAX_BUFFERS} buffers of {} would have been enough.", in_its_unit(device)));
+        return Some(format!(
+            "Not even {MAX_BUFFERS} buffers of {} would have kept it from running dry.",
+            in_its_unit(device)
+        ));
     }
     let most = &found.iter().max_by_key(|variant| variant.device.buffers)?.device;
     let buffers =
@@ -209,7 +212,7 @@ mod tests {
         assert!(enough.starts_with("It needs ") && enough.ends_with(" of buffering)."), "{enough}");
         // 256 buffers of 10 us last less long than the longest stall.
         let short = said(&[judged(3_000, "modem 10us compute=1us", 3_600, true)]);
-        assert_eq!(short, "Not even 256 buffers of 10.0 us would have been enough.");
+        assert_eq!(short, "Not even 256 buffers of 10.0 us would have kept it from running dry.");
         for (spec, advise) in [("5g-slot", true), ("audio 64@48kHz", false)] {
             assert_eq!(said(&[judged(3_000, spec, 3_600, advise)]), "", "{spec}");
         }

@@ -207,9 +207,9 @@ impl WhyReport<'_> {
         match self.maybe_only_idle() {
             0 => String::new(),
             count => format!(
-                " {} of them may only seem late: nothing tells whether {} wait was for an answer or for the next request.",
+                " {} of them may only seem late: nothing tells whether {} for an answer or for the next request.",
                 grouped(count),
-                agreeing(count, "its", "their")
+                agreeing(count, "its wait was", "their waits were")
             ),
         }
     }
@@ -373,7 +373,7 @@ mod tests {
             ),
             "{told}"
         );
-        let end = " 2 of them may only seem late: nothing tells whether their wait was for an answer or for the next request.";
+        let end = " 2 of them may only seem late: nothing tells whether their waits were for an answer or for the next request.";
         assert!(told.ends_with(end), "{told}");
         // None is known not to have been late.
         let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
