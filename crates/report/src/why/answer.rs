@@ -257,8 +257,7 @@ struct EpisodeRow<'a> {
     #[cfg_attr(test, schemars(with = "String"))]
     stage: Stage,
     parts: Vec<PartRow<'a>>,
-    /// If so, `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not for want of
-    /// evidence.
+    /// If so, `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not of evidence.
     without_details: bool,
     pieces: Vec<PieceRow<'a>>,
     chain: Vec<LinkRow<'a>>,
@@ -268,12 +267,14 @@ struct EpisodeRow<'a> {
     build_ids: Vec<BuildRow<'a>>,
 }
 
-/// A part of the lateness; all of them add up to it.
+/// A part of the lateness; all of them add up to it. `thread` is its thread's number, where others have the same name.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PartRow<'a> {
     kind: &'static str,
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<u32>,
     /// If it was not seen who it was: `holder` of a lock, or the `ender` of a wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<&'static str>,
@@ -391,6 +392,7 @@ impl<'a> EpisodeRow<'a> {
         let parts = episode.split.parts.iter().map(|part| PartRow {
             kind: part.kind.name(),
             name: part.who.name(),
+            thread: part.number(),
             not_seen: not_seen(&part.who),
             ns: part.ns,
             detail: part.detail.as_ref().map(ToString::to_string),
