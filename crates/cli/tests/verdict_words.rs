@@ -135,6 +135,10 @@ fn too_few_wakeups_are_no_verdict() {
     let rows = text.lines().filter(|line| line.starts_with("sh other ") || line.starts_with("sleep other "));
     let rows: Vec<&str> = rows.collect();
     assert!(rows.len() == 11 && rows.iter().all(|row| row.ends_with("too few wakeups")), "{text}");
+    // The same of each of several sides.
+    let text = said(&["compare", "follow.punctual", "follow.punctual", "follow.punctual"]);
+    assert!(text.starts_with("Too few wakeups to compare with A: B, C.\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("  too few wakeups")).count(), 2, "{text}");
     // Where one of several threads has enough, the sentence has its number.
     let text = said(&["compare", "comm.punctual", "comm.punctual"]);
     assert!(text.starts_with("These two runs show no difference: B's worst 10 % is 1.00 times A's ("), "{text}");

@@ -2,7 +2,7 @@
 
 use super::answer::{CompareAnswer, SideRow};
 use super::devices::{device_name, times_as_often};
-use super::text::{interval, side_line, value_of};
+use super::text::{TOO_FEW, has_too_few, interval, side_line, value_of};
 use super::words::factor;
 use crate::NextStep;
 use crate::answer::Answer;
@@ -38,15 +38,19 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
             sentences.push(format!("{}: {}.", capitalized(words), each.join("; ")));
         }
     }
-    let same: Vec<String> =
-        labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference).map(|(name, _)| name.to_string()).collect();
-    if !same.is_empty() {
-        sentences.push(format!("No detectable difference from A: {}.", same.join(", ")));
+    for (is_too_few, words) in [(false, "No detectable difference from A"), (true, "Too few wakeups to compare with A")]
+    {
+        let same = labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference && has_too_few(one) == is_too_few);
+        let same: Vec<String> = same.map(|(name, _)| name.to_string()).collect();
+        if !same.is_empty() {
+            sentences.push(format!("{words}: {}.", same.join(", ")));
+        }
     }
     for (name, (a, own)) in labelled().filter_map(|(name, one)| Some((name, one.different_threads()?))) {
         sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
     }
-    let is_unjudged = |one: &Comparison| !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
+    let is_unjudged =
+        |one: &Comparison| !has_too_few(one) && !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
     let unjudged: Vec<String> =
         labelled().filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
     if !unjudged.is_empty() {
@@ -171,6 +175,15 @@ pub(super) fn devices_beside(
     })
 }
 
+/// What a side is beside the first.
+pub(super) fn standing_in_words(comparison: &Comparison) -> &'static str {
+    match comparison.standing {
+        _ if has_too_few(comparison) => TOO_FEW,
+        Standing::Systems => comparison.outcome.name(),
+        _ => "no verdict",
+    }
+}
+
 fn row(name: char, shared: &Shared) -> Vec<String> {
     let comparison = &shared.comparison;
     let total = comparison.total();
@@ -186,10 +199,7 @@ fn row(name: char, shared: &Shared) -> Vec<String> {
         None => cells.extend(["-"; 5].map(str::to_owned)),
     }
     cells.push(if shared.p < 0.001 { "< 0.001".to_owned() } else { format!("{:.3}", shared.p) });
-    cells.push(match (comparison.standing, comparison.outcome) {
-        (Standing::Systems, outcome) => outcome.name().to_owned(),
-        _ => "no verdict".to_owned(),
-    });
+    cells.push(standing_in_words(comparison).to_owned());
     cells
 }
 

@@ -2,7 +2,7 @@
 
 use super::devices::device_name;
 use super::page::SHOWS_A_DIFFERENCE;
-use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict};
+use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict, standing_in_words};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::page::{blind, context, documents, each_once, row_of, sides_table, times_as_often};
@@ -107,15 +107,11 @@ fn totals(found: &[Shared]) -> Section {
                 format!("{}: {} ({low} to {high})", ratio.figure.name, factor(ratio.estimate))
             },
         );
-        let standing = match comparison.standing {
-            Standing::Systems => comparison.outcome.name(),
-            _ => "no verdict",
-        };
         vec![
             Value::text(format!("{}: {}", label(index + 1), comparison.b.name)),
             Value::text(times),
             Value::text(if shared.p < 0.001 { "< 0.001".to_owned() } else { format!("{:.3}", shared.p) }),
-            Value::text(standing),
+            Value::text(standing_in_words(comparison)),
         ]
     });
     let columns = ["side", "times A\u{2019}s", "p", "it is"].map(Column::words).into();

@@ -48,8 +48,9 @@ pub fn verdict(comparison: &Comparison) -> String {
     let is_beside_devices = comparison.a.is_beside_devices || comparison.b.is_beside_devices;
     let repeats = !comparison.follows() && !is_beside_devices && comparison.is_of_one_machine;
     let by = if repeats { " (`punctual compare --repeat`)" } else { "" };
-    let is_compared = total.shown().is_some() || !comparison.counts.is_empty();
-    if is_compared && let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed) {
+    if !has_too_few(comparison)
+        && let Some(words) = wanting(comparison.standing, "systems", by, comparison.runs_needed)
+    {
         verdict += &format!(" {words}");
     }
     if let Some((_, by)) = comparison.decided_by
@@ -65,6 +66,11 @@ pub fn verdict(comparison: &Comparison) -> String {
         verdict += &format!(" {words}");
     }
     verdict
+}
+
+/// Whether there were too few wakeups to compare, and nothing else was counted that could be.
+pub(super) fn has_too_few(comparison: &Comparison) -> bool {
+    comparison.counts.is_empty() && comparison.total().is_some_and(|total| total.shown().is_none())
 }
 
 /// A sentence on wakeups, after those on cycles. Beside anything that was counted it says what it is about.
