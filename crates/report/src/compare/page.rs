@@ -253,7 +253,7 @@ fn devices(comparison: &Comparison) -> Option<Section> {
         columns.push(Column::words("threads"));
     }
     columns.extend(["slack us", "stalls A", "stalls B", "runs dry A", "runs dry B"].map(Column::numbers));
-    columns.push(Column::words("stalls on B as often as on A (95 %)"));
+    columns.push(Column::words("times as many stalls on B (95 %)"));
     let rows = comparison.devices.iter().map(|row| {
         let mut cells = vec![Value::text(device_name(row, &comparison.devices))];
         if several {

@@ -139,7 +139,7 @@ fn devices(found: &[Shared]) -> Option<Section> {
     }
     let mut columns = Vec::from(["device", "side"].map(Column::words));
     columns.extend(["slack us", "stalls A", "its stalls", "runs dry A", "it runs dry"].map(Column::numbers));
-    columns.push(Column::words("as many stalls as A"));
+    columns.push(Column::words("times as many stalls as A"));
     Some(Section {
         id: "devices".into(),
         title: "What this means for devices".into(),
