@@ -117,7 +117,7 @@ fn underruns_of_devices_are_compared_with_limits() {
     assert!(row["low"].as_f64().unwrap() < 0.5 && row["high"].as_f64().unwrap() > 2.0, "{row}");
     let output = run(directory.path(), &["compare", "a", "b"]);
     let text = stdout(&output);
-    let first = "These two runs show no difference in underruns of v90: 1 of 26 blocks on B, 1 of 26 blocks on A (1.00 times as often, ";
+    let first = "These runs show no difference in underruns of v90: 1 of 26 blocks on B, 1 of 26 blocks on A (1.00 times as often, ";
     assert!(text.starts_with(first) && text.contains(" Wakeup latency: these two runs "), "{text}");
     assert!(text.contains("note: the wakeups are those of the threads beside the devices: "), "{text}");
     // What measures both sides in turn measures no devices.
