@@ -282,6 +282,43 @@ fn a_time_limit_at_which_others_wake_it_as_well_begins_no_request() {
     }
 }
 
+/// A server that sleeps within its requests wakes its client afterwards, and waits for it: that must not be taken for a request of its own timer.
+#[test]
+fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
+    const ACCEPTED: u32 = 4;
+    const CONNECTED: u32 = 5;
+    let mut cases = 0;
+    for (accepted, read, expected) in [
+        (vec![ACCEPTED], Some(ACCEPTED), false),
+        (vec![ACCEPTED], Some(9), false),
+        (vec![ACCEPTED], None, false),
+        // A server with a period asks its store.
+        (vec![ACCEPTED], Some(CONNECTED), true),
+        // A client with a period.
+        (Vec::new(), Some(CONNECTED), true),
+        (Vec::new(), None, true),
+    ] {
+        let mut story = Story::new(CLIENT, 5_000);
+        story.episode.stage = Stage::Request;
+        (story.episode.accepted, story.episode.connected) = (accepted.clone(), vec![CONNECTED]);
+        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+        let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
+        timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        waits_for_store(&mut story, Way::Pipe, true, true);
+        let end = WaitEnd { descriptor: read, ..READ };
+        let wakings = story.episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
+        wakings.for_each(|event| event.extra = end.bits() | 19);
+        let told = parts(&story.episode);
+        let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+        let case = format!("{accepted:?} {read:?}: {told:?}");
+        assert_eq!((is_named, told.iter().any(is_untold)), (expected, !expected), "{case}");
+        assert!(told.iter().all(|part| part.kind != Kind::Idle), "{case}");
+        cases += 1;
+    }
+    assert_eq!(cases, 6);
+}
+
 /// A packet from outside may be the answer of a store.
 #[test]
 fn a_packet_from_outside_may_be_an_answer() {

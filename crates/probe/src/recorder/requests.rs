@@ -5,7 +5,8 @@
 //! timer, a device, the network, a queue. A request begins when the wait for the source ends, and is over when the
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
-//! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request.
+//! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request, and so is a plain sleep
+//! of a thread that was seen to wait for such a connection.
 
 use super::late::Connections;
 use punctual_recording::episode::Call;
@@ -95,6 +96,9 @@ const MAX_LOOKS: u8 = 64;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 
+/// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
+const MAX_SLEEPS: u8 = 16;
+
 /// A connection counts once it was seen twice, so far apart, ns, ...
 const STEADY_NS: u64 = 50_000_000;
 /// ... and until it was not seen for so long, ns.
@@ -124,6 +128,8 @@ struct Thread {
     seen: Option<(u64, Awaited)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     accepted: BTreeSet<u32>,
+    /// How often it has slept until a timer and for nothing else since it last waited there.
+    sleeps: u8,
     /// Where it waits for answers.
     asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -159,6 +165,13 @@ impl Open {
 struct Source {
     place: u32,
     quality: u8,
+}
+
+impl Source {
+    /// Whether it is a sleep until a timer and for nothing else, or a timer of which no more is known.
+    fn is_plain_sleep(self) -> bool {
+        self.quality > BY_A_TIMER || (self.quality == BY_A_TIMER && self.place == 0)
+    }
 }
 
 const BY_A_TIMER: u8 = 5;
@@ -280,7 +293,8 @@ impl Thread {
         let is_for_one = |call| matches!(call, Some(Call::Read | Call::Connect));
         let known = [&self.accepted, &self.asked, &self.unclear];
         let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
-        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source);
+        let is_to_be_told =
+            |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_plain_sleep();
         !self.is_looked_at
             && self.looks < MAX_LOOKS
             && self.at.is_some_and(|(place, call)| is_new(place) && is_for_one(call))
@@ -298,6 +312,11 @@ impl Thread {
         let is_of_none = self.asked.contains(&place) || self.unclear.contains(&place);
         let accepts = || self.connections.values().any(|held| held.connection.brings == Awaited::Request);
         is_of_none && !self.others.is_empty() && accepts()
+    }
+
+    /// Whether a thread that sleeps at a place does so within its requests: it waits elsewhere for those.
+    fn sleeps_within(&self, place: u32, call: Option<Call>) -> bool {
+        call == Some(Call::Sleep) && !self.accepted.is_empty() && !self.is_source(place)
     }
 
     fn is_at_source(&self, place: u32) -> bool {
@@ -329,6 +348,18 @@ impl Thread {
         }
     }
 
+    /// A server that sleeps within its requests waits for the next one before long.
+    fn note_sleep(&mut self, place: u32, call: Option<Call>) {
+        if self.accepted.contains(&place) {
+            self.sleeps = 0;
+        } else if call == Some(Call::Sleep) {
+            self.sleeps = self.sleeps.saturating_add(1);
+            if self.sleeps > MAX_SLEEPS {
+                self.accepted.clear();
+            }
+        }
+    }
+
     fn note_other(&mut self, place: u32, call: Option<Call>) {
         if self.asked.contains(&place) || self.unclear.contains(&place) {
             self.others.remove(&place);
@@ -343,21 +374,24 @@ impl Thread {
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
         self.note_other(place, call);
+        self.note_sleep(place, call);
         let is_for_answers = self.is_for_answers(place);
-        if is_for_answers && self.is_at_source(place) {
+        let slept_within = !self.accepted.is_empty() && self.source.is_some_and(Source::is_plain_sleep);
+        if is_for_answers && self.is_at_source(place) || slept_within {
             // What seemed to begin there was the rest of another one.
             (self.source, self.open) = (None, None);
         }
+        let is_within = self.sleeps_within(place, call);
         // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
         let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
-        let quality = match (in_vain || is_for_answers, self.accepted.contains(&place)) {
+        let quality = match (in_vain || is_for_answers || is_within, self.accepted.contains(&place)) {
             (true, _) => 0,
             (false, true) => quality(ended_by, call).max(ACCEPTED),
             (false, false) => quality(ended_by, call),
         };
         let found = Source { place, quality };
         let is_better = self.source.is_none_or(|source| found.quality > source.quality);
-        let is_source = !is_for_answers && (self.is_source(place) || is_better);
+        let is_source = !is_for_answers && !is_within && (self.is_source(place) || is_better);
         // Nobody was ever seen to answer there: it is a sleep.
         let is_sleep = found.quality >= BY_A_TIMER;
         let waits_since = self.open.as_mut().and_then(|open| open.waits_since.take());
@@ -370,7 +404,7 @@ impl Thread {
         if is_source || is_sleep {
             return self.open.take().map(|open| open.over(until_ns));
         }
-        if let Some(open) = &mut self.open {
+        if let Some(open) = self.open.as_mut().filter(|_| !is_within) {
             open.known.waits_for_answers &= self.asked.contains(&place);
         }
         if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
@@ -391,13 +425,13 @@ impl Thread {
             return;
         }
         if self.at.is_none() {
-            // Where it waited until then is not known. A timer is a source wherever it is.
-            if stretch.ended_by != EndedBy::Timer {
+            // Where it waited until then is not known. A timer is a source wherever it is, but for one that has another.
+            if stretch.ended_by != EndedBy::Timer || !self.accepted.is_empty() {
                 return;
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
-        if self.at.is_some_and(|(place, _)| self.is_for_answers(place)) {
+        if self.at.is_some_and(|(place, call)| self.is_for_answers(place) || self.sleeps_within(place, call)) {
             return;
         }
         let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
@@ -417,7 +451,8 @@ impl Thread {
                 self.at = Some((place, call));
                 (self.since_ns, self.is_looked_at) = (stretch.until_ns, false);
                 // All that can be said about an unknown place is that it waits there.
-                call == Some(Call::Sleep) || place == 0 || self.is_source(place)
+                let is_sleep = call == Some(Call::Sleep) && !self.sleeps_within(place, call);
+                is_sleep || place == 0 || self.is_source(place)
             }
             Pause::Ends => true,
         };

@@ -228,6 +228,41 @@ fn a_worker_is_done_wherever_it_waits_for_requests() {
     }
 }
 
+/// Found asleep in the midst of a request, it seems to get its work from that timer.
+#[test]
+fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_accepted() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+    assert_eq!(play.over(), [(10, 30)], "until it is looked at");
+    look(&mut play, Awaited::Request);
+    play.known.clear();
+    for round in 0..3 {
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+        assert_eq!(play.over(), [(start, start + 20)], "round {round}");
+    }
+    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true }; 3]);
+}
+
+/// It has a clock, and waited for a connection before that.
+#[test]
+fn whoever_sleeps_on_and_on_and_waits_for_no_request_has_a_period() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Connect));
+    look(&mut play, Awaited::Request);
+    play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+    for _ in 0..MAX_SLEEPS {
+        play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+    }
+    assert_eq!(play.over(), [], "it may be a long request");
+    play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+    assert_eq!(play.over().len(), 2, "the rest of that, and one of the clock");
+    let start = play.now + 10;
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+    assert_eq!(play.over(), [(start, start + 20)]);
+}
+
 /// Where it begins is one thing that is known of a request; what all its waits were for is another.
 #[test]
 fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {

@@ -12,6 +12,8 @@ pub(crate) enum Beginning {
     Known,
     /// Somebody asked for something: this thread, if that was seen.
     AskedBy(Option<u32>),
+    /// A timer of its own, in a program that accepted connections: a server that sleeps within its requests, or one with a period.
+    OwnTimer,
     /// It may be the answer to a question of the late thread's, and then one of its waits is for the next request.
     Assumed,
 }
@@ -23,6 +25,8 @@ pub(crate) struct Ender {
     /// Whether the late thread has woken it within the request, and it had not answered that before the wait; or read what comes by a
     /// connection that it asked for.
     pub(crate) was_asked: bool,
+    /// Whether the late thread read what comes by a connection that it asked for.
+    pub(crate) answers: bool,
     /// Whether the late thread read what comes by a connection that it accepted.
     pub(crate) asks: bool,
 }
@@ -46,6 +50,7 @@ impl Classifier<'_> {
             // What an event loop is told of may also be an answer, but then that is all that the thread does with it.
             Some((first, End::By(_) | End::Network)) if accepts && polls(first) => Beginning::AskedBy(None),
             _ if is_asked_for => Beginning::AskedBy(None),
+            Some((first, End::Timer)) if accepts && !self.is_answered_at(first) => Beginning::OwnTimer,
             // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
             Some((first, End::Timer)) if !self.is_answered_at(first) => Beginning::Known,
             Some((_, End::Device)) | None => Beginning::Known,
@@ -75,8 +80,9 @@ impl Classifier<'_> {
         let tid = self.who_answered(woken_by)?;
         let slept_ns = self.index.last_leave(sleeper, at_ns)?.at_ns;
         let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
-        let was_asked = reads(woken_by, &self.episode.connected) || self.is_asked(tid, sleeper, since_ns, slept_ns);
-        Some(Ender { tid, was_asked, asks: reads(woken_by, &self.episode.accepted) })
+        let answers = reads(woken_by, &self.episode.connected);
+        let was_asked = answers || self.is_asked(tid, sleeper, since_ns, slept_ns);
+        Some(Ender { tid, was_asked, answers, asks: reads(woken_by, &self.episode.accepted) })
     }
 }
 
