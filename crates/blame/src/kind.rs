@@ -256,7 +256,7 @@ impl Kind {
                 "The thread waited for another one, which was not seen.".to_owned()
             }
             Kind::Wait => format!("The thread waited for {who}."),
-            Kind::Sleep => format!("The thread that it waited for slept on a timer ({who})."),
+            Kind::Sleep => format!("The thread slept on a timer ({who})."),
             Kind::Idle => format!("The thread had nothing to do: {who}."),
             Kind::TimerSlack => format!("{who} allows its timers to come later, and the kernel made use of that."),
             Kind::Stopped => format!("The thread was stopped: {who}."),

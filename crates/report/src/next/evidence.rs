@@ -10,13 +10,20 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MAX_SECONDS: u64 = 24 * 3_600;
 
 /// Where no evidence of anything late was kept whole, or the threshold was never known: a fixed threshold, and a longer
-/// recording. Loads have the names that the command line knows.
+/// recording. Where no request was recognised, the same for how late the threads begin. Loads have the names that the command line knows.
 pub fn after_no_evidence(
     document: &Document,
     recorder: Option<&RecorderSummary>,
     known_loads: &[&str],
 ) -> Vec<NextStep> {
     let Some(recorder) = recorder else { return Vec::new() };
+    if recorder.stage == Stage::Request && recorder.requests == Some(0) && recorder.threshold_ns.is_some() {
+        let threshold = shell_word(&printable(&recorder.threshold));
+        let command = same_with(document, &format!("--why {threshold} --why-stage total"), known_loads);
+        let step =
+            |command| NextStep::new("keeps evidence of threads that begin late, whatever their requests are", command);
+        return few(command.map(step).into_iter().collect());
+    }
     let stage = match recorder.stage {
         Stage::Total => String::new(),
         stage => format!(" --why-stage {}", stage.name()),
@@ -78,8 +85,17 @@ mod tests {
         assert!(steps[1].starts_with("next: `sudo punctual record -D 150s --why p99 --why-stage request"), "{steps:?}");
         assert!(steps.iter().all(|step| step.contains(" --why-stage request --comm ")), "{steps:?}");
         // Nothing tells how long it would take.
-        assert_eq!(told(&RecorderSummary { requests: Some(0), ..few }).len(), 1);
+        assert_eq!(told(&RecorderSummary { requests: Some(0), ..few.clone() }).len(), 1);
         assert!(after_no_evidence(&document, None, &[]).is_empty());
+        // Whatever else is tried, no request was recognised.
+        let none = told(&RecorderSummary {
+            threshold: "15ms".into(),
+            threshold_ns: Some(15_000_000),
+            requests: Some(0),
+            ..few
+        });
+        assert_eq!(none.len(), 1, "{none:?}");
+        assert!(none[0].starts_with("next: `sudo punctual record --why 15ms --why-stage total --comm "), "{none:?}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod handlers_answer;
 mod model;
 pub mod page;
 mod processes;
+mod requests;
 mod text;
 pub mod trace;
 pub mod tree;

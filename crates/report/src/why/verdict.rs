@@ -16,7 +16,7 @@ const MANY_LEFT_OUT: u64 = 10;
 
 impl WhyReport<'_> {
     /// What these wakeups did to count as late: `were later than 1.00 ms`.
-    fn exceeded(&self, count: u64) -> String {
+    pub(super) fn exceeded(&self, count: u64) -> String {
         let threshold = self.threshold();
         match self.stage() {
             Stage::Request => format!("took longer than {threshold}"),
@@ -26,12 +26,12 @@ impl WhyReport<'_> {
     }
 
     /// What is late or not: one, and several.
-    fn nouns(&self) -> (&'static str, &'static str) {
+    pub(super) fn nouns(&self) -> (&'static str, &'static str) {
         if self.stage() == Stage::Request { ("request", "requests") } else { ("wakeup", "wakeups") }
     }
 
     /// All that counted as late, with evidence or without; of one thread, those that were kept.
-    fn late(&self) -> u64 {
+    pub(super) fn late(&self) -> u64 {
         let kept = self.episodes.len() as u64;
         match (&self.only, &self.recorder) {
             (None, Some(recorder)) => recorder.late.max(kept),
@@ -68,7 +68,7 @@ impl WhyReport<'_> {
     }
 
     /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
-    fn threshold(&self) -> String {
+    pub(super) fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
         let applied = || self.episodes.iter().map(|episode| episode.threshold_ns).filter(|ns| *ns > 0);
         let range = applied().min().zip(applied().max()).map(|(least, most)| (format_ns(least), format_ns(most)));
@@ -94,6 +94,9 @@ impl WhyReport<'_> {
             (true, _) if counted_ns < MIN_COUNTED_NS => {
                 format!("Cut short before anything was counted: whether a {one} was late is not known.")
             }
+            (true, true) if self.recognised().is_some() => {
+                format!("Cut short after {}. {}.", format_ns(counted_ns), self.none_late())
+            }
             (true, true) => format!(
                 "Cut short. In the first {}, which is all that was counted, no {one} {exceeded}.",
                 format_ns(counted_ns)
@@ -106,8 +109,9 @@ impl WhyReport<'_> {
             ),
             (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
                 Some((wakeups, ns)) => format!(
-                    "No {one} {exceeded}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
+                    "{}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
                      is shown by `punctual log --events sched,irq,softirq -D 2s`.",
+                    self.none_late(),
                     agreeing(wakeups, "was", "were"),
                     counted(wakeups, "wakeup"),
                     format_ns(ns),
@@ -115,7 +119,13 @@ impl WhyReport<'_> {
                 None if self.measured_nothing => {
                     "No wakeup was measured, so that nothing can be said of late ones.".to_owned()
                 }
-                None => format!("No {one} {exceeded}: there is nothing to explain."),
+                None if self.recognised_none() => format!(
+                    "{}, so that nothing can be said of late ones: no thread was seen to come back to where it waits for more work. \
+                     Record the client instead (--comm), or --why-stage total.",
+                    self.none_late()
+                ),
+                None if self.recognised().is_some() => format!("{}.", self.none_late()),
+                None => format!("{}: there is nothing to explain.", self.none_late()),
             },
         }
     }
@@ -130,10 +140,11 @@ impl WhyReport<'_> {
         }
     }
 
-    /// Whether something was late, or the threshold was never known, and there is no evidence to tell a cause from.
+    /// Whether something was late, or the threshold was never known, or no request was recognised, and there is no evidence to tell a
+    /// cause from.
     pub(super) fn lacks_evidence(&self) -> bool {
         let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
-        self.whole() == 0 && (self.late() > 0 || is_unknown)
+        self.whole() == 0 && (self.late() > 0 || is_unknown || self.recognised_none())
     }
 
     /// The answer in a sentence or two.
