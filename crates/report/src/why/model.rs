@@ -109,11 +109,22 @@ impl EpisodeView {
         idle_ns > 0 && self.total_ns.saturating_sub(idle_ns) <= self.threshold_ns
     }
 
+    /// For how much of it nothing tells whether a request was waiting, ns.
+    fn not_told_ns(&self) -> u64 {
+        let is_it = |part: &&Part| part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
+        self.split.parts.iter().filter(is_it).map(|part| part.ns).sum()
+    }
+
+    /// Whether a request was waiting for most of it, and it does not only seem, or may only seem, to be late.
+    pub(super) fn is_mostly_a_request(&self) -> bool {
+        let without_ns = self.idle_ns().saturating_add(self.not_told_ns());
+        without_ns <= self.total_ns / 2 && !self.is_only_idle() && !self.may_be_only_idle()
+    }
+
     /// Whether it may be so long only because no request was waiting: nothing tells whether a wait was for an answer or for the next
     /// request.
     fn may_be_only_idle(&self) -> bool {
-        let is_it = |part: &&Part| part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
-        let not_told_ns: u64 = self.split.parts.iter().filter(is_it).map(|part| part.ns).sum();
+        let not_told_ns = self.not_told_ns();
         let rest_ns = self.total_ns.saturating_sub(self.idle_ns()).saturating_sub(not_told_ns);
         not_told_ns > 0 && !self.is_only_idle() && rest_ns <= self.threshold_ns
     }

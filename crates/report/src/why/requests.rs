@@ -1,7 +1,7 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
-use super::model::WhyReport;
-use punctual_recording::{Stage, counted};
+use super::model::{EpisodeView, OnlyThread, WhyReport};
+use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
     /// Requests that were recognised, if these are requests and they were counted.
@@ -26,13 +26,199 @@ impl WhyReport<'_> {
             None => format!("No {} {}", self.nouns().0, self.exceeded(1)),
         }
     }
+
+    /// Those that were surely late, if what was seen of them is right: of the others nothing but time without a request, or time of which
+    /// nothing tells whether a request was waiting, is beyond the threshold.
+    fn surely_late(&self) -> u64 {
+        self.late().saturating_sub(self.only_idle()).saturating_sub(self.maybe_only_idle())
+    }
+
+    /// So many, of how many if that was counted.
+    pub(super) fn of_all(&self, count: u64) -> String {
+        let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
+        match all.filter(|all| *all >= count) {
+            Some(all) => format!("{} of {}", grouped(count), counted(all, "recognised request")),
+            None => counted(count, self.nouns().0),
+        }
+    }
+
+    /// How many were late: `2 of 9 recognised requests took longer than 1.00 ms, the slowest 2.00 ms`.
+    pub(super) fn how_many(&self) -> String {
+        let (sure, maybe) = (self.surely_late(), self.maybe_only_idle());
+        let whose = self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default();
+        if sure == 0 && maybe > 0 {
+            return format!(
+                "No request is known to have been late; {}{whose} {} or waited for {} next one",
+                self.of_all(maybe),
+                self.exceeded(maybe),
+                agreeing(maybe, "its", "their"),
+            );
+        }
+        let others = match maybe {
+            0 => String::new(),
+            _ => format!(
+                ", and another {} may have been waiting for {} next one",
+                grouped(maybe),
+                agreeing(maybe, "its", "their")
+            ),
+        };
+        format!("{}{whose} {}{}{others}", self.of_all(sure), self.exceeded(sure), self.slowest(sure))
+    }
+
+    /// How long the longest of several requests took: a cause's longest part is easily taken for it. Where most of one may be several, or time
+    /// without one, its length is not known; nor is that of a void one, of which not even the beginning may be right.
+    fn slowest(&self, late: u64) -> String {
+        if self.stage() != Stage::Request || late <= 1 {
+            return String::new();
+        }
+        let is_known = |episode: &&EpisodeView| episode.void.is_none() && episode.is_mostly_a_request();
+        let took =
+            self.episodes.iter().filter(is_known).map(|episode| episode.total_ns.saturating_sub(episode.idle_ns()));
+        let is_of_all = took.clone().count() as u64 == late;
+        let Some(ns) = took.max() else { return String::new() };
+        format!(", the slowest{} {}", if is_of_all { "" } else { " known" }, format_ns(ns))
+    }
+
+    /// How many more seemed late, and were not.
+    pub(super) fn only_seem_late(&self) -> String {
+        match self.only_idle() {
+            0 => String::new(),
+            only => format!(
+                " Another {} only {} late: no request was waiting (idle).",
+                grouped(only),
+                agreeing(only, "seems", "seem")
+            ),
+        }
+    }
+
+    /// The verdict if no request is known to have been late, for all that seemed so.
+    pub(super) fn only_waited_for_requests(&self) -> String {
+        let only = self.only_idle();
+        format!(
+            "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}",
+            self.cut(),
+            grouped(only),
+            self.exceeded(only),
+            self.left_out("Left out")
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::tests::of_parts;
+    use punctual_blame::{ANSWER_OR_REQUEST, Kind};
     use punctual_recording::RecorderSummary;
     use std::path::Path;
+
+    fn requests(episodes: Vec<EpisodeView>) -> String {
+        let recorder = RecorderSummary {
+            threshold: "60ms".into(),
+            threshold_ns: Some(60_000_000),
+            stage: Stage::Request,
+            late: episodes.len() as u64,
+            kept: episodes.len() as u64,
+            ..RecorderSummary::default()
+        };
+        WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+    }
+
+    #[test]
+    fn a_threshold_that_moved_is_a_range_and_the_slowest_request_is_named() {
+        let told = |thresholds: [u64; 2], all| {
+            let of = |threshold_ns| {
+                let view = of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+                EpisodeView { threshold_ns, ..view }
+            };
+            let episodes = thresholds.map(of).into();
+            let recorder = RecorderSummary {
+                threshold: "p99".into(),
+                threshold_ns: Some(25_700_000),
+                stage: Stage::Request,
+                late: 2,
+                kept: 2,
+                requests: all,
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+        };
+        let moved = told([7_750_000, 25_700_000], Some(11_544));
+        assert!(
+            moved.starts_with(
+                "2 of 11,544 recognised requests took longer than p99 so far (7.75 ms to 25.7 ms), the slowest 100 ms: 90.0 % of the 200 ms was"
+            ),
+            "{moved}"
+        );
+        let fixed = told([25_700_000; 2], None);
+        assert!(fixed.starts_with("2 requests took longer than 25.7 ms (p99), the slowest 100 ms: "), "{fixed}");
+    }
+
+    #[test]
+    fn time_without_a_request_is_nobodys_and_in_no_share() {
+        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![idle(), idle()]);
+        assert!(told.starts_with("No request is known to have been late: 2 "), "{told}");
+        let told = requests(vec![idle(), of_parts(&[(Kind::Wait, "store", 80), (Kind::Own, "late", 20)])]);
+        assert!(told.contains("72.7 % of the 110 ms was waiting for store"), "{told}");
+        assert!(told.ends_with(" Another 1 only seems late: no request was waiting (idle)."), "{told}");
+        // What is called the slowest has no more than all of them together.
+        let told =
+            requests([20, 30].map(|ms| of_parts(&[(Kind::Idle, "x", ms), (Kind::Own, "late", 100 - ms)])).into());
+        assert!(told.contains(", the slowest 80.0 ms: 100.0 % of the 150 ms "), "{told}");
+        // Not so short without it that it would not have been kept.
+        let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
+        assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
+    }
+
+    #[test]
+    fn requests_that_may_not_have_been_late_are_counted_apart() {
+        let untold = |ms| of_parts(&[(Kind::Unknown, ANSWER_OR_REQUEST, ms), (Kind::Own, "late", 100 - ms)]);
+        let told = requests(vec![untold(90), untold(80), untold(30)]);
+        assert!(
+            told.starts_with(
+                "1 request took longer than 60.0 ms, and another 2 may have been waiting for their next one: 66.7 % of the 300 ms was unknown: \
+                 a wait for an answer or for the next request, in 3 episodes"
+            ),
+            "{told}"
+        );
+        // None is known to have been late, nor not to have been.
+        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![idle(), untold(90)]);
+        assert!(
+            told.starts_with(
+                "No request is known to have been late; 1 request took longer than 60.0 ms or waited for its next one: 81.8 % of the 110 ms"
+            ),
+            "{told}"
+        );
+        assert!(told.ends_with(" Another 1 only seems late: no request was waiting (idle)."), "{told}");
+    }
+
+    #[test]
+    fn what_may_be_several_requests_is_not_the_slowest() {
+        let long = |parts: &[(Kind, &str, u64)]| EpisodeView { total_ns: 400_000_000, ..of_parts(parts) };
+        let untold = long(&[(Kind::Unknown, ANSWER_OR_REQUEST, 300), (Kind::Wait, "store", 100)]);
+        let whole = || of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![whole(), untold, whole()]);
+        assert!(told.starts_with("3 requests took longer than 60.0 ms, the slowest known 100 ms: "), "{told}");
+        let told = requests(vec![whole(), long(&[(Kind::Wait, "store", 400)])]);
+        assert!(told.starts_with("2 requests took longer than 60.0 ms, the slowest 400 ms: "), "{told}");
+    }
+
+    #[test]
+    fn void_requests_are_counted_and_none_of_them_is_the_slowest() {
+        let whole = || of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+        let void = EpisodeView { void: Some("overwritten".into()), total_ns: 300_000_000, ..whole() };
+        let told = requests(vec![whole(), void, whole()]);
+        assert!(
+            told.starts_with("3 requests took longer than 60.0 ms, the slowest known 100 ms: 90.0 % of the 200 ms was"),
+            "{told}"
+        );
+        assert!(
+            told.ends_with(" Left out of these shares: 1 void. So 1 of 3 late requests is not explained."),
+            "{told}"
+        );
+    }
 
     #[test]
     fn of_requests_that_were_not_recognised_nothing_is_said() {

@@ -2,7 +2,7 @@
 
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
-use super::model::{EpisodeView, OnlyThread, WhyReport};
+use super::model::WhyReport;
 use super::words::{beside, numbered, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
@@ -37,34 +37,6 @@ impl WhyReport<'_> {
             (None, Some(recorder)) => recorder.late.max(kept),
             _ => kept,
         }
-    }
-
-    /// The late ones, of how many if that was counted.
-    fn late_ones(&self) -> String {
-        let (late, (one, _)) = (self.late(), self.nouns());
-        let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
-        match all.filter(|all| *all >= late) {
-            Some(all) => format!("{} of {}", grouped(late), counted(all, one)),
-            None => counted(late, one),
-        }
-    }
-
-    /// How long the longest of several requests took: a cause's longest part is easily taken for it. That of a void one is
-    /// known, too.
-    fn slowest(&self) -> String {
-        if self.stage() != Stage::Request || self.late() <= 1 {
-            return String::new();
-        }
-        // What the evidence of a void one says, such as that no request was waiting, may be wrong.
-        let took_ns = |episode: &EpisodeView| match episode.void {
-            Some(_) => Some(episode.total_ns),
-            None if episode.is_only_idle() => None,
-            None => Some(episode.total_ns.saturating_sub(episode.idle_ns())),
-        };
-        let took = self.episodes.iter().filter_map(|episode| Some((took_ns(episode)?, episode.void.is_some())));
-        let Some((ns, is_void)) = took.max() else { return String::new() };
-        let kept = if self.late() > self.episodes.len() as u64 { " with evidence" } else { "" };
-        format!(", the slowest{kept} {}{}", format_ns(ns), if is_void { " (void)" } else { "" })
     }
 
     /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
@@ -168,12 +140,9 @@ impl WhyReport<'_> {
         // Many threads may share a kind, as a compiler's do.
         let is_whole = first.total_ns >= of_kind_ns / 10 * 9;
         let mut verdict = format!(
-            "{}{}{} {}{}: {} of the {}{} was {}",
+            "{}{}: {} of the {}{} was {}",
             self.cut(),
-            self.late_ones(),
-            self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default(),
-            self.exceeded(self.late()),
-            self.slowest(),
+            self.how_many(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
             if self.of_responses() { "" } else { " of lateness" },
@@ -203,26 +172,9 @@ impl WhyReport<'_> {
         if kind == Kind::Wait && !(is_whole && tells_the_end(first)) {
             verdict.push_str(&self.ends_of_waits());
         }
-        let only = self.only_idle();
-        if only > 0 {
-            let (count, seem) = (grouped(only), agreeing(only, "seems", "seem"));
-            let _ = write!(verdict, " {count} of them only {seem} late: no request was waiting (idle).");
-        }
-        verdict.push_str(&self.not_told_apart());
+        verdict.push_str(&self.only_seem_late());
         verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
-    }
-
-    /// How many requests may not have been late, because nothing tells what their waits were for.
-    fn not_told_apart(&self) -> String {
-        match self.maybe_only_idle() {
-            0 => String::new(),
-            count => format!(
-                " {} of them may only seem late: nothing tells whether {} for an answer or for the next request.",
-                grouped(count),
-                agreeing(count, "its wait was", "their waits were")
-            ),
-        }
     }
 
     /// What the waits for other threads came down to.
@@ -234,19 +186,7 @@ impl WhyReport<'_> {
         }
     }
 
-    /// The verdict if no request is known to have been late, for all that seemed so.
-    fn only_waited_for_requests(&self) -> String {
-        let only = self.only_idle();
-        format!(
-            "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}",
-            self.cut(),
-            grouped(only),
-            self.exceeded(only),
-            self.left_out("Left out")
-        )
-    }
-
-    fn cut(&self) -> &'static str {
+    pub(super) fn cut(&self) -> &'static str {
         if self.cut { "Cut short. " } else { "" }
     }
 
@@ -263,7 +203,7 @@ impl WhyReport<'_> {
     /// The verdict if wakeups were late and none of their evidence is complete.
     fn nothing_concluded(&self, late: u64) -> String {
         let (cut, exceeded) = (self.cut(), self.exceeded(late));
-        let wakeups = if self.only.is_some() { counted(late, self.nouns().0) } else { self.late_ones() };
+        let wakeups = if self.only.is_some() { counted(late, self.nouns().0) } else { self.of_all(late) };
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {
             let kept = if missing == 1 { "one that was kept".to_owned() } else { format!("{missing} that were kept") };
@@ -281,7 +221,7 @@ impl WhyReport<'_> {
     }
 
     /// Late wakeups about whose causes the verdict says nothing, if there are any.
-    fn left_out(&self, of_what: &str) -> String {
+    pub(super) fn left_out(&self, of_what: &str) -> String {
         let void = self.episodes.len() - self.whole();
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
@@ -310,8 +250,8 @@ impl WhyReport<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
-    use punctual_blame::ANSWER_OR_REQUEST;
     use std::path::Path;
 
     fn requests(episodes: Vec<EpisodeView>) -> String {
@@ -324,93 +264,6 @@ mod tests {
             ..RecorderSummary::default()
         };
         WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
-    }
-
-    #[test]
-    fn a_threshold_that_moved_is_a_range_and_the_slowest_request_is_named() {
-        let told = |thresholds: [u64; 2], all| {
-            let of = |threshold_ns| {
-                let view = of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
-                EpisodeView { threshold_ns, ..view }
-            };
-            let episodes = thresholds.map(of).into();
-            let recorder = RecorderSummary {
-                threshold: "p99".into(),
-                threshold_ns: Some(25_700_000),
-                stage: Stage::Request,
-                late: 2,
-                kept: 2,
-                requests: all,
-                ..RecorderSummary::default()
-            };
-            WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
-        };
-        let moved = told([7_750_000, 25_700_000], Some(11_544));
-        assert!(
-            moved.starts_with(
-                "2 of 11,544 requests took longer than p99 so far (7.75 ms to 25.7 ms), the slowest 100 ms: 90.0 % of the 200 ms was"
-            ),
-            "{moved}"
-        );
-        let fixed = told([25_700_000; 2], None);
-        assert!(fixed.starts_with("2 requests took longer than 25.7 ms (p99), the slowest 100 ms: "), "{fixed}");
-    }
-
-    #[test]
-    fn time_without_a_request_is_nobodys_and_in_no_share() {
-        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
-        let told = requests(vec![idle(), idle()]);
-        assert!(told.starts_with("No request is known to have been late: 2 "), "{told}");
-        let told = requests(vec![idle(), of_parts(&[(Kind::Wait, "store", 80), (Kind::Own, "late", 20)])]);
-        assert!(told.contains("72.7 % of the 110 ms was waiting for store"), "{told}");
-        assert!(told.ends_with(" 1 of them only seems late: no request was waiting (idle)."), "{told}");
-        // What is called the slowest has no more than all of them together.
-        let told =
-            requests([20, 30].map(|ms| of_parts(&[(Kind::Idle, "x", ms), (Kind::Own, "late", 100 - ms)])).into());
-        assert!(told.contains(", the slowest 80.0 ms: 100.0 % of the 150 ms "), "{told}");
-        // Not so short without it that it would not have been kept.
-        let told = requests(vec![of_parts(&[(Kind::Idle, "no request was waiting", 30), (Kind::Own, "late", 70)])]);
-        assert!(told.contains("100.0 % of the 70.0 ms") && !told.contains("seem"), "{told}");
-    }
-
-    #[test]
-    fn requests_that_may_not_have_been_late_are_counted() {
-        let untold = |ms| of_parts(&[(Kind::Unknown, ANSWER_OR_REQUEST, ms), (Kind::Own, "late", 100 - ms)]);
-        let told = requests(vec![untold(90), untold(80), untold(30)]);
-        assert!(
-            told.starts_with(
-                "3 requests took longer than 60.0 ms, the slowest 100 ms: 66.7 % of the 300 ms was unknown: a wait for an answer or for \
-                 the next request, in 3 episodes"
-            ),
-            "{told}"
-        );
-        let end = " 2 of them may only seem late: nothing tells whether their waits were for an answer or for the next request.";
-        assert!(told.ends_with(end), "{told}");
-        // None is known not to have been late.
-        let idle = || of_parts(&[(Kind::Idle, "no request was waiting", 90), (Kind::Own, "late", 10)]);
-        let told = requests(vec![idle(), untold(90)]);
-        assert!(!told.contains("No request is known"), "{told}");
-        assert!(
-            told.contains(" 1 of them only seems late: ") && told.contains(" 1 of them may only seem late: "),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn all_late_requests_are_counted_and_the_slowest_is_the_slowest_of_all() {
-        let whole = || of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
-        let void = EpisodeView { void: Some("overwritten".into()), total_ns: 300_000_000, ..whole() };
-        let told = requests(vec![whole(), void, whole()]);
-        assert!(
-            told.starts_with(
-                "3 requests took longer than 60.0 ms, the slowest 300 ms (void): 90.0 % of the 200 ms was"
-            ),
-            "{told}"
-        );
-        assert!(
-            told.ends_with(" Left out of these shares: 1 void. So 1 of 3 late requests is not explained."),
-            "{told}"
-        );
     }
 
     #[test]
@@ -436,7 +289,7 @@ mod tests {
         let void = || EpisodeView { void: Some("overwritten".into()), threshold_ns: 0, ..of_parts(&[]) };
         assert_eq!(
             of(1, vec![void()]),
-            "1 of 1,103 requests took longer than 131 ms (p99); its evidence is incomplete, so its cause is unknown."
+            "1 of 1,103 recognised requests took longer than 131 ms (p99); its evidence is incomplete, so its cause is unknown."
         );
         assert!(of(2, vec![void(), void()]).ends_with("; their evidence is incomplete, so their causes are unknown."));
         let known = requests(vec![of_parts(&[(Kind::Wait, "store", 90)])]);
