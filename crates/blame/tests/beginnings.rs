@@ -288,15 +288,17 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
     const ACCEPTED: u32 = 4;
     const CONNECTED: u32 = 5;
     let mut cases = 0;
-    for (accepted, read, expected) in [
-        (vec![ACCEPTED], Some(ACCEPTED), false),
-        (vec![ACCEPTED], Some(9), false),
-        (vec![ACCEPTED], None, false),
-        // A server with a period asks its store.
-        (vec![ACCEPTED], Some(CONNECTED), true),
+    for (accepted, read, wakes_it, expected) in [
+        (vec![ACCEPTED], Some(ACCEPTED), true, false),
+        (vec![ACCEPTED], Some(ACCEPTED), false, false),
+        (vec![ACCEPTED], None, false, false),
+        // A server with a period asks its store, by a connection or otherwise.
+        (vec![ACCEPTED], Some(CONNECTED), true, true),
+        (vec![ACCEPTED], Some(CONNECTED), false, true),
+        (vec![ACCEPTED], None, true, true),
         // A client with a period.
-        (Vec::new(), Some(CONNECTED), true),
-        (Vec::new(), None, true),
+        (Vec::new(), Some(CONNECTED), true, true),
+        (Vec::new(), None, false, true),
     ] {
         let mut story = Story::new(CLIENT, 5_000);
         story.episode.stage = Stage::Request;
@@ -305,18 +307,18 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
         let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
         timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
         story.switch(1_010, VICTIM_RUNS, 0, 1);
-        waits_for_store(&mut story, Way::Pipe, true, true);
+        waits_for_store(&mut story, Way::Pipe, wakes_it, true);
         let end = WaitEnd { descriptor: read, ..READ };
         let wakings = story.episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
         wakings.for_each(|event| event.extra = end.bits() | 19);
         let told = parts(&story.episode);
         let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
-        let case = format!("{accepted:?} {read:?}: {told:?}");
+        let case = format!("{accepted:?} {read:?} {wakes_it}: {told:?}");
         assert_eq!((is_named, told.iter().any(is_untold)), (expected, !expected), "{case}");
         assert!(told.iter().all(|part| part.kind != Kind::Idle), "{case}");
         cases += 1;
     }
-    assert_eq!(cases, 6);
+    assert_eq!(cases, 8);
 }
 
 /// A packet from outside may be the answer of a store.

@@ -30,13 +30,13 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 
 /// Judges a wait. It is for the next request if that comes by a connection that was accepted. Within a request that is known to
 /// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
-/// that one asked before, and slept of its own accord for most of it. Where a server's own timer begins it, whoever it woke may be its
-/// client: only what comes by a connection that it asked for is an answer, and what comes by others may be one.
+/// that one asked before, and slept of its own accord for most of it. Where a timer of its own begins it, in a program that
+/// accepted connections, that may be the rest of another request: what comes by such a connection may be the next one or an answer.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
     let ender = classifier.ender(last.start_ns + last.ns);
     if matches!(beginning, Beginning::OwnTimer) {
-        if !ender.is_some_and(|ender| ender.answers) {
+        if !ender.is_some_and(|ender| ender.was_asked && !ender.asks) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;

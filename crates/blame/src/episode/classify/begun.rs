@@ -25,8 +25,6 @@ pub(crate) struct Ender {
     /// Whether the late thread has woken it within the request, and it had not answered that before the wait; or read what comes by a
     /// connection that it asked for.
     pub(crate) was_asked: bool,
-    /// Whether the late thread read what comes by a connection that it asked for.
-    pub(crate) answers: bool,
     /// Whether the late thread read what comes by a connection that it accepted.
     pub(crate) asks: bool,
 }
@@ -80,9 +78,8 @@ impl Classifier<'_> {
         let tid = self.who_answered(woken_by)?;
         let slept_ns = self.index.last_leave(sleeper, at_ns)?.at_ns;
         let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
-        let answers = reads(woken_by, &self.episode.connected);
-        let was_asked = answers || self.is_asked(tid, sleeper, since_ns, slept_ns);
-        Some(Ender { tid, was_asked, answers, asks: reads(woken_by, &self.episode.accepted) })
+        let was_asked = reads(woken_by, &self.episode.connected) || self.is_asked(tid, sleeper, since_ns, slept_ns);
+        Some(Ender { tid, was_asked, asks: reads(woken_by, &self.episode.accepted) })
     }
 }
 
