@@ -15,16 +15,22 @@ enum Kind {
     MakesUpFor(u64),
 }
 
+impl Kind {
+    fn limit(self) -> u64 {
+        match self {
+            Kind::CatchesUp => u64::MAX,
+            Kind::Skips => 0,
+            Kind::MakesUpFor(limit) => limit,
+        }
+    }
+}
+
 /// The wakeups of a loop of 1 kHz that is kept from running for this long, ns, once in 100 ms, and how many of its
 /// cycles ended after the next was due. `executed` says whether the recording knows what its cycles executed.
 fn play(kind: Kind, delays: &[u64], executed: bool) -> (Vec<Wakeup>, u64) {
     let (mut wakeups, mut overruns) = (Vec::new(), 0);
     let (mut due, mut delays) = (MS, delays.iter());
-    let limit = match kind {
-        Kind::CatchesUp => u64::MAX,
-        Kind::Skips => 0,
-        Kind::MakesUpFor(limit) => limit,
-    };
+    let limit = kind.limit();
     for _ in 0..delays.len() * 100 {
         let late = if due / MS % 100 == 50 { LATE + delays.next().copied().unwrap_or(0) } else { LATE };
         let (mut now, mut cycles, mut own) = (due + late + WORK, 1, due);
@@ -39,6 +45,37 @@ fn play(kind: Kind, delays: &[u64], executed: bool) -> (Vec<Wakeup>, u64) {
             total_ns: late,
             work_ns: Some(now - due - late),
             executed_ns: executed.then_some(cycles * WORK),
+            ..Wakeup::default()
+        });
+        due = (now / MS + 1) * MS;
+    }
+    (wakeups, overruns)
+}
+
+/// The wakeups of a loop of 1 kHz with a cycle of so much work of its own, ns, and two short delays in each hundred, and
+/// how many of its cycles ended after the next was due.
+fn play_long_work(kind: Kind, long: u64) -> (Vec<Wakeup>, u64) {
+    let (mut wakeups, mut overruns, mut due) = (Vec::new(), 0, MS);
+    for number in 0..3_000 {
+        let late = match number % 100 {
+            30 => LATE + 900_000,
+            60 => LATE + 1_700_000,
+            _ => LATE,
+        };
+        let work = if number % 100 == 90 { long } else { WORK };
+        let (mut now, mut cycles, mut own) = (due + late + work, 1, due);
+        overruns += u64::from(now > own + MS);
+        while cycles <= kind.limit() && now > own + MS {
+            (now, cycles, own) = (now + WORK, cycles + 1, own + MS);
+            overruns += u64::from(now > own + MS);
+        }
+        let executed = work + (cycles - 1) * WORK;
+        wakeups.push(Wakeup {
+            tid: 7,
+            expected_ns: due,
+            total_ns: late,
+            work_ns: Some(executed),
+            executed_ns: Some(executed),
             ..Wakeup::default()
         });
         due = (now / MS + 1) * MS;
@@ -89,6 +126,25 @@ fn a_loop_that_makes_up_for_some_periods_and_drops_the_others_is_told_from_both(
     let (wakeups, _) = play(Kind::MakesUpFor(3), &[12_345_678, 900_000, 20_100_000], true);
     let (count, _) = counted(&wakeups, 0);
     assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{count:?}");
+}
+
+/// How much such a stretch executed says nothing of other cycles in it, and the short ones look the same for all.
+#[test]
+fn long_work_of_its_own_does_not_tell_a_loop_that_makes_up_for_some_periods_from_one_that_catches_up() {
+    for kind in [1, 2, 3, 5].map(Kind::MakesUpFor).into_iter().chain([Kind::CatchesUp]) {
+        let (wakeups, overruns) = play_long_work(kind, 11_300_000);
+        let (count, _) = counted(&wakeups, 0);
+        assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{kind:?}: {count:?}");
+        let (least, most) = count.own_overruns_between();
+        assert!((least..=most).contains(&overruns), "{kind:?}: {least} <= {overruns} <= {most}: {count:?}");
+    }
+    // It is no matter where it misses no more periods than elsewhere; nor where delays show that it skips them.
+    let (wakeups, overruns) = play_long_work(Kind::CatchesUp, 1_100_000);
+    let (count, _) = counted(&wakeups, 0);
+    assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::CatchesUp, overruns), "{count:?}");
+    let (wakeups, overruns) = play_long_work(Kind::Skips, 11_300_000);
+    let (count, _) = counted(&wakeups, 0);
+    assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::Skips, overruns), "{count:?}");
 }
 
 /// Stopped while it sleeps 0.5 ms after a cycle was due, for 4.8 ms: five cycles are due when it goes on, and a sixth

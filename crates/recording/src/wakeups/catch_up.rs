@@ -24,7 +24,7 @@ pub(super) enum Judgement {
     Skipped,
     /// It holds several cycles, but clearly fewer than periods began meanwhile.
     Partly,
-    /// It is long by the work of its own cycle.
+    /// It is long by the work of its own cycle, whatever it may hold besides.
     OwnWork,
     /// It looks like [`Judgement::MadeUp`], but may as well be several cycles that kept their periods, between which a
     /// sleep was not seen.
@@ -74,9 +74,14 @@ impl Usual {
         let half_of_the_others = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(missed.saturating_add(2));
         let at_least = two_thirds && half_of_the_others;
         let at_most = executed_ns <= usual_ns.saturating_mul(missed.saturating_mul(2).saturating_add(1));
-        if at_least && at_most {
+        // Usual cycles, even somewhat long ones, last until so many periods have begun only after such a delay.
+        let cycles_ns = usual_ns.saturating_mul(missed.saturating_add(1)).saturating_mul(5) / 4;
+        let is_explained = delay_ns.saturating_add(cycles_ns) >= missed.saturating_mul(period_ns);
+        if at_least && !(at_most && is_explained) {
+            Judgement::OwnWork
+        } else if at_least {
             if self.may_have_slept(stretch, period_ns) { Judgement::Doubtful } else { Judgement::MadeUp }
-        } else if is_more && !at_least {
+        } else if is_more {
             Judgement::Partly
         } else if executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
             Judgement::Skipped
@@ -142,7 +147,10 @@ mod tests {
             ("11.9 ms late, and four cycles", stretch(11_900, 840, 12_740, 12), Judgement::Partly),
             ("two cycles, or one sleep that was not seen", stretch(30, 420, 1_320, 1), Judgement::Doubtful),
             ("two cycles, the last of which ended late", stretch(30, 420, 1_600, 1), Judgement::MadeUp),
-            ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::Nothing),
+            ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::OwnWork),
+            ("long by its own work, and 0.8 ms late", stretch(800, 2_600, 3_400, 3), Judgement::OwnWork),
+            ("six cycles, each somewhat long", stretch(1_000, 1_500, 5_010, 5), Judgement::MadeUp),
+            ("more than six cycles after so short a delay", stretch(1_000, 2_300, 5_010, 5), Judgement::OwnWork),
         ] {
             assert_eq!(usual(210_000).judge(&stretch, MS), expected, "{what}");
             assert!(

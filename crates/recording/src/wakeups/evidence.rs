@@ -21,8 +21,10 @@ pub(super) struct Evidence {
     partly: ByPeriods,
     /// How many of these had clearly fewer: less than half.
     clear: u64,
-    /// Those that were long by their own work.
-    own_work: u64,
+    /// Those that were long by their own work, by how many periods began meanwhile.
+    own_work: ByPeriods,
+    /// How many periods these are, by the same numbers.
+    own_work_periods: [u64; MOST],
 }
 
 /// What stretches show together, in numbers of stretches.
@@ -57,25 +59,46 @@ impl Evidence {
         self.clear += u64::from(cycles.saturating_mul(2) < missed.saturating_add(2));
     }
 
-    /// Takes a stretch that was long by its own work.
-    pub(super) fn take_own_work(&mut self) {
-        self.own_work += 1;
+    /// Takes a stretch that was long by its own work: how much it executed does not tell of other cycles in it.
+    pub(super) fn take_own_work(&mut self, missed: u64) {
+        count(&mut self.own_work, missed);
+        let periods = &mut self.own_work_periods[position(missed)];
+        *periods = periods.saturating_add(missed);
     }
 
     /// What they show together.
     pub(super) fn shown(&self) -> Shown {
-        self.up_to_a_limit().or_else(|| self.below_a_limit()).unwrap_or_else(|| Shown {
-            made_up: sum(&self.whole),
-            skipped: sum(&self.skipped),
-            partly: sum(&self.partly),
-            ..Shown::default()
+        self.up_to_a_limit().or_else(|| self.below_a_limit()).unwrap_or_else(|| {
+            let (whole, partly) = (sum(&self.whole), sum(&self.partly));
+            // What makes up for the few periods that short stretches miss may still drop some of the many that long
+            // ones do.
+            let is_untold = whole < sum(&self.own_work[self.reach() + 1..]).saturating_mul(CLEARLY);
+            let (made_up, partly) = if is_untold { (0, whole.saturating_add(partly)) } else { (whole, partly) };
+            Shown { made_up, skipped: sum(&self.skipped), partly, ..Shown::default() }
         })
+    }
+
+    /// For how many periods in a row it certainly makes up: two thirds of the cycles look like all of them.
+    fn reach(&self) -> usize {
+        let shown = (1..MOST).rev().find(|&missed| sum(&self.whole[missed..]) >= ENOUGH);
+        shown.map_or(0, |missed| (2 * (missed + 1)).div_ceil(3) - 1)
+    }
+
+    /// Periods that began during long work, beyond those for which it certainly makes up.
+    pub(super) fn untold_periods(&self) -> u64 {
+        let reach = self.reach();
+        (reach + 1..MOST)
+            .map(|missed| {
+                let made_up = u64::from(self.own_work[missed]).saturating_mul(reach as u64);
+                self.own_work_periods[missed].saturating_sub(made_up)
+            })
+            .fold(0, u64::saturating_add)
     }
 
     /// However many periods begin, the loop makes up for the same number of them.
     fn up_to_a_limit(&self) -> Option<Shown> {
         // Long cycles with work of their own hold as much without making up for anything.
-        if self.clear < ENOUGH || self.own_work.saturating_mul(CLEARLY) > self.clear {
+        if self.clear < ENOUGH || sum(&self.own_work).saturating_mul(CLEARLY) > self.clear {
             return None;
         }
         // The largest number stands for any that is larger, too: it is no limit.
@@ -120,9 +143,13 @@ impl Evidence {
 }
 
 /// Numbers that are not told apart count as the largest.
+fn position(periods: u64) -> usize {
+    usize::try_from(periods).map_or(MOST - 1, |position| position.min(MOST - 1))
+}
+
 fn count(by_periods: &mut ByPeriods, periods: u64) {
-    let position = usize::try_from(periods).map_or(MOST - 1, |position| position.min(MOST - 1));
-    by_periods[position] = by_periods[position].saturating_add(1);
+    let count = &mut by_periods[position(periods)];
+    *count = count.saturating_add(1);
 }
 
 fn sum(counts: &[u32]) -> u64 {
@@ -164,6 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn short_stretches_do_not_tell_what_becomes_of_the_many_periods_of_long_work() {
+        let mut evidence = Evidence::default();
+        (0..40).for_each(|_| evidence.take_whole(2));
+        assert_eq!(evidence.shown(), Shown { made_up: 40, ..Shown::default() });
+        // Of 2 periods that looked made up for, one was for certain.
+        (0..10).for_each(|_| evidence.take_own_work(1));
+        assert_eq!((evidence.shown().made_up, evidence.untold_periods()), (40, 0));
+        (0..10).for_each(|_| evidence.take_own_work(11));
+        assert_eq!((evidence.shown().made_up, evidence.untold_periods()), (40, 100));
+        evidence.take_own_work(200);
+        assert_eq!(evidence.shown(), Shown { partly: 40, ..Shown::default() });
+        assert_eq!(evidence.untold_periods(), 299);
+        // As many made up for elsewhere tell it.
+        (0..4).for_each(|_| evidence.take_whole(17));
+        assert_eq!((evidence.reach(), evidence.shown().made_up), (11, 44));
+        // Nor does it make up for any where short ones show that it skips them.
+        let mut evidence = Evidence::default();
+        (0..9).for_each(|_| evidence.take_skipped(2));
+        (0..40).for_each(|_| evidence.take_own_work(11));
+        assert_eq!(evidence.shown(), Shown { skipped: 9, ..Shown::default() });
+    }
+
+    #[test]
     fn too_little_shows_no_limit() {
         // Two stretches that were cut short, and as many periods each time that nothing tells a limit from cheap cycles.
         let found = shown(&[1, 2, 20, 30], |missed| missed.min(3) + 1);
@@ -183,7 +233,7 @@ mod tests {
         let mut evidence = Evidence::default();
         (0..9).for_each(|_| evidence.take_partly(20, 4));
         assert_eq!(evidence.shown().limit, 3);
-        (0..3).for_each(|_| evidence.take_own_work());
+        (0..3).for_each(|_| evidence.take_own_work(20));
         assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
         let mut evidence = Evidence::default();
         (0..9).for_each(|_| evidence.take_partly(20, 4));

@@ -107,7 +107,7 @@ impl Series {
                     self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
                     self.evidence().take_partly(missed, cycles);
                 }
-                Judgement::OwnWork => self.evidence().take_own_work(),
+                Judgement::OwnWork => self.evidence().take_own_work(missed),
                 Judgement::Doubtful if *room > 0 => {
                     *room -= 1;
                     self.count.cycles += 1;
@@ -163,6 +163,7 @@ impl Series {
             self.count.certain += 1;
             evidence.take_whole(cycle.missed);
         }
+        self.not_made_up(evidence.untold_periods());
         let shown = evidence.shown();
         self.count = CycleCount {
             made_up: shown.made_up,
