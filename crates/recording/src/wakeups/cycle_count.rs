@@ -46,6 +46,9 @@ pub struct CycleCount {
     /// Cycles that were due while their thread was held: something other than its timer had ended its sleep, and then it
     /// was stopped, frozen or kept from every CPU.
     pub held: u64,
+    /// Threads whose timers keep to the grid but woke them in fewer than half of its periods, and that overran: where
+    /// they do not sleep in between, any number of cycles looks like one. They count no `periods`.
+    pub starved: u64,
 }
 
 /// What a loop does about the periods that begin during a long cycle.
@@ -103,6 +106,7 @@ impl CycleCount {
         self.limit = self.limit.max(other.limit);
         self.not_made_up = self.not_made_up.saturating_add(other.not_made_up);
         self.held = self.held.saturating_add(other.held);
+        self.starved = self.starved.saturating_add(other.starved);
     }
 
     /// The least number of overruns that there can have been.
@@ -141,7 +145,7 @@ impl CycleCount {
 
     /// The overruns that are certain, as the loop itself would count them: where it skips periods, its long cycles;
     /// where it catches up, or may, the periods that began during them, which are more; where it makes up for some of
-    /// them, as many as there can have been.
+    /// them, that many more for each long cycle: fewer in short ones, and more where it falls behind again meanwhile.
     pub fn own_overruns(&self) -> u64 {
         let each_period = self.if_each_period_overran();
         match self.after_overrun() {
@@ -164,8 +168,8 @@ impl CycleCount {
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.least_overruns(),
         };
         let most = match self.after_overrun() {
-            AfterOverrun::CatchesUp => self.if_each_period_overran(),
-            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.own_overruns(),
+            AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) => self.if_each_period_overran(),
+            AfterOverrun::Skips | AfterOverrun::Unknown => self.own_overruns(),
         };
         (least, self.overruns.max(most))
     }
@@ -179,12 +183,12 @@ impl CycleCount {
         }
     }
 
-    /// How many cycles the longest stretch without a sleep in between holds, if it may be more than one.
+    /// How many cycles the longest stretch without a sleep in between holds at most, if it may be more than one. A loop
+    /// that makes up for a few periods may fall behind again while it does.
     pub fn longest_row(&self) -> Option<u64> {
         let made_up = match self.after_overrun() {
             AfterOverrun::Skips => 0,
-            AfterOverrun::MakesUpFor(limit) => self.longest_missed.min(limit),
-            AfterOverrun::CatchesUp | AfterOverrun::Unknown => self.longest_missed,
+            AfterOverrun::MakesUpFor(_) | AfterOverrun::CatchesUp | AfterOverrun::Unknown => self.longest_missed,
         };
         (made_up > 0).then_some(made_up.saturating_add(1))
     }
@@ -192,12 +196,8 @@ impl CycleCount {
     /// The same in words, such as `7 cycles in a row`.
     pub fn longest_row_in_words(&self) -> Option<String> {
         let row = counted(self.longest_row()?, "cycle");
-        Some(match self.after_overrun() {
-            AfterOverrun::CatchesUp => format!("{row} in a row"),
-            AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => {
-                format!("up to {row} in a row")
-            }
-        })
+        let is_known = self.after_overrun() == AfterOverrun::CatchesUp && self.not_made_up == 0 && self.starved == 0;
+        Some(if is_known { format!("{row} in a row") } else { format!("up to {row} in a row") })
     }
 
     pub(super) fn take(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
@@ -266,6 +266,12 @@ mod tests {
             ..CycleCount::default()
         };
         assert_eq!((count.own_overruns(), count.own_overruns_between()), (14, (14, 20)));
+        let row = CycleCount { longest_missed: 6, ..count };
+        assert_eq!(row.longest_row_in_words().as_deref(), Some("up to 7 cycles in a row"));
+        let row = CycleCount { not_made_up: 0, ..row };
+        assert_eq!(row.longest_row_in_words().as_deref(), Some("7 cycles in a row"));
+        let row = CycleCount { starved: 1, ..row };
+        assert_eq!(row.longest_row_in_words().as_deref(), Some("up to 7 cycles in a row"));
         // Each long cycle is one.
         let count = CycleCount { not_made_up: 19, ..count };
         assert_eq!((count.own_overruns(), count.own_overruns_between()), (3, (3, 20)));
@@ -288,8 +294,9 @@ mod tests {
         };
         let some = count(8, 2);
         assert_eq!((some.after_overrun(), some.own_overruns()), (AfterOverrun::MakesUpFor(3), 12));
-        assert_eq!((some.own_overruns_between(), some.own_cycles()), ((3, 12), 80));
-        assert_eq!(some.longest_row_in_words().as_deref(), Some("up to 4 cycles in a row"));
+        assert_eq!((some.own_overruns_between(), some.own_cycles()), ((3, 20), 80));
+        // It may have fallen behind again while it made up for three.
+        assert_eq!(some.longest_row_in_words().as_deref(), Some("up to 13 cycles in a row"));
         let unknown = count(7, 2);
         assert_eq!((unknown.after_overrun(), unknown.own_overruns()), (AfterOverrun::Unknown, 20));
         // Two threads of one name with limits of their own; what is seen once in five times changes nothing.

@@ -90,6 +90,8 @@ impl Thread {
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
         let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
         let (timers, is_once, periods) = (self.timers, self.wakes_once(period_ns), self.periods(period_ns));
+        let is_starved = |grid: &Grid| grid.is_meant(timers) && grid.points * 2 < grid.periods(period_ns);
+        let starved = self.grids.first().is_some_and(|(grid, _)| is_starved(grid));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
         if let Some((grid, series)) = kept {
@@ -111,7 +113,9 @@ impl Thread {
             let (count, joined) = counted(self.by_timer);
             let not_woken = periods.saturating_sub(timers).saturating_sub(count.held);
             // Without a grid nothing tells which periods passed.
-            return Some((if is_meant { CycleCount { periods, not_woken, ..count } } else { count }, joined));
+            let starved = u64::from(starved && count.overruns > 0);
+            let count = if is_meant { CycleCount { periods, not_woken, ..count } } else { count };
+            return Some((CycleCount { starved, ..count }, joined));
         }
         let (count, joined) = counted(self.by_time);
         (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some((count, joined))
@@ -346,6 +350,21 @@ mod tests {
         wakeups.drain(101..104);
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.certain, count.not_woken), (497, 1, 1, 3), "{count:?}");
+    }
+
+    #[test]
+    fn a_loop_that_mostly_does_not_sleep_is_starved() {
+        // Each second wakeup begins a stretch of nine periods; timers of a drifting loop are on no grid.
+        let due = |number: u64, off: u64| (number / 2 * 10 + number % 2) * MS + number * off;
+        let of = |off: u64| {
+            let work = |number: u64| if number.is_multiple_of(2) { 100_000 } else { 8_500_000 };
+            let wakeups: Vec<_> = (0..60).map(|number| (due(number, off), Some(work(number)), true)).collect();
+            counted(&wakeups)
+        };
+        let count = of(0);
+        assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 1), "{count:?}");
+        let count = of(37_001);
+        assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 0), "{count:?}");
     }
 
     #[test]

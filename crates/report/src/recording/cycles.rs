@@ -34,7 +34,10 @@ impl LoopCycles {
         match self.told() {
             Some(told) if untold.is_empty() => told,
             Some(told) => format!("{told} {untold}"),
-            None if untold.is_empty() => format!("No cycle of {} ended meanwhile.", format_ns(self.period_ns)),
+            None if untold.is_empty() => format!(
+                "No cycle of {} was seen to end: one ends with a sleep, and a loop that is always behind never sleeps.",
+                format_ns(self.period_ns)
+            ),
             None => untold,
         }
     }
@@ -85,7 +88,8 @@ impl LoopCycles {
         let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
-                let of = counted(count.own_cycles(), "cycle");
+                let least = if count.starved > 0 { "at least " } else { "" };
+                let of = format!("{least}{}", counted(count.own_cycles(), "cycle"));
                 let (often, longest) = (how_often(count), longest_in_words(count));
                 let ending = match count.ending {
                     0 => String::new(),
@@ -113,7 +117,9 @@ impl LoopCycles {
             ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
-        Some(format!("{} took longer than {period} {}{others}.{}{}", first.0, first.1, not_woken(&rows), held(&rows)))
+        let (name, often) = first;
+        let more = [not_woken(&rows), starved(&rows), held(&rows)].concat();
+        Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
     /// The sentence about the others; empty if there are none.
@@ -188,8 +194,8 @@ impl LoopCycles {
     }
 }
 
-/// How many cycles took too long: the fewest and the most, where wakeups that nobody saw may have begun a cycle of their
-/// own, or not.
+/// How many cycles took too long. A wakeup that nobody saw may have begun a cycle of its own, or may hide one that
+/// overran; a long cycle may be several.
 fn how_often(count: &CycleCount) -> String {
     let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
     let after = count.after_overrun();
@@ -197,10 +203,14 @@ fn how_often(count: &CycleCount) -> String {
         let least = if count.unseen > 0 || count.not_made_up > 0 { "at least " } else { "" };
         return format!("{least}{}", grouped(count.own_overruns()));
     }
-    match (least < count.overruns, count.not_woken > 0 && (after != AfterOverrun::Skips || count.unseen > 0)) {
-        (true, _) => format!("{} to {}", grouped(least), grouped(count.overruns)),
-        (false, true) => format!("at least {}", grouped(least)),
-        (false, false) => grouped(least),
+    let may_hold_several = after != AfterOverrun::Skips && (count.not_woken > 0 || count.starved > 0);
+    if least == 0 {
+        let (_, most) = count.own_overruns_between();
+        format!("0 to {}", grouped(most.saturating_add(count.unseen)))
+    } else if count.unseen > 0 || may_hold_several {
+        format!("at least {}", grouped(least))
+    } else {
+        grouped(least)
     }
 }
 
@@ -249,6 +259,19 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         _ => what_becomes_of_them(common),
     };
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
+}
+
+/// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.
+fn starved(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.starved).sum::<u64>() {
+        0 => String::new(),
+        starved => format!(
+            " {} woke in fewer than half of {} periods: cycles between which {} not sleep cannot be told apart, and count as one.",
+            counted(starved, "thread"),
+            agreeing(starved, "its", "their"),
+            agreeing(starved, "it does", "they do")
+        ),
+    }
 }
 
 /// The sentence about cycles that were due while their thread was held, with a space before; empty if there are none.
@@ -316,7 +339,7 @@ pub(crate) struct CyclesRow<'a> {
     /// Where it makes up for some: for at most how many in a row.
     makes_up_for: Option<u64>,
     /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
-    /// caught up; where it makes up for some of the periods, as many as there can have been.
+    /// caught up; where it makes up for some of the periods, that many more for each long cycle.
     own_overruns: u64,
 }
 

@@ -19,13 +19,16 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
     assert_eq!(kept.verdict(), "No cycle of 60,058 took longer than 1.00 ms; the longest took 500 us.");
     let over = loops(&[("arm fifo:80", 59_998, 3, 2_310_000), ("log other", 1, 0, 500)]);
     assert_eq!(over.verdict(), "arm fifo:80 took longer than 1.00 ms in 3 of 59,998 cycles, 2.31 ms at most.");
-    assert_eq!(loops(&[]).verdict(), "No cycle of 1.00 ms ended meanwhile.");
+    assert_eq!(
+        loops(&[]).verdict(),
+        "No cycle of 1.00 ms was seen to end: one ends with a sleep, and a loop that is always behind never sleeps."
+    );
     let mut doubtful = over.clone();
     let arm = doubtful.by_name.get_mut("arm fifo:80").unwrap();
     (arm.unseen, arm.certain, arm.periods, arm.not_woken) = (1, 1, 60_010, 12);
     assert_eq!(
         doubtful.verdict(),
-        "arm fifo:80 took longer than 1.00 ms in 2 to 3 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
+        "arm fifo:80 took longer than 1.00 ms in at least 2 of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
          previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
          overrun. If it catches up, each is an overrun."
     );
@@ -103,9 +106,9 @@ fn a_row_of_cycles_is_not_called_one() {
         (
             of(0, 0, 1),
             "1 of 6,991",
-            "the longest stretch without waiting at least 6.80 ms, up to 4 cycles in a row",
+            "the longest stretch without waiting at least 6.80 ms, up to 7 cycles in a row",
             "The loop makes up for 3 periods in a row at most and drops the others: each run of them is at least one overrun.",
-            "up to 4 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+            "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
         ),
         (
@@ -132,9 +135,37 @@ fn a_loop_that_did_not_always_catch_up_overran_at_least_so_often() {
     (arm.periods, arm.not_woken, arm.longest_missed) = (7_021, 30, 6);
     assert_eq!(
         over.verdict(),
-        "arm fifo:80 took longer than 1.00 ms in at least 26 of 7,021 cycles, the longest stretch without waiting 6.80 ms, 7 cycles in a row. \
+        "arm fifo:80 took longer than 1.00 ms in at least 26 of 7,021 cycles, the longest stretch without waiting 6.80 ms, up to 7 cycles in a row. \
          Of 7,021 periods 30 began before the previous cycle had ended. The loop catches up: those of these that it made up for are overruns."
     );
+}
+
+#[test]
+fn no_number_is_exact_where_more_may_have_overrun() {
+    let said = |change: &dyn Fn(&mut CycleCount)| {
+        let mut over = loops(&[("arm fifo:80", 213, 34, 694_000_000)]);
+        let arm = over.by_name.get_mut("arm fifo:80").unwrap();
+        arm.certain = 34;
+        change(arm);
+        over.verdict()
+    };
+    let starved = |count: &mut CycleCount| (count.starved, count.longest_missed, count.made_up) = (1, 69, 9);
+    assert_eq!(
+        said(&starved),
+        "arm fifo:80 took longer than 1.00 ms in at least 34 of at least 213 cycles, the longest stretch without waiting 694 ms, up to 70 \
+         cycles in a row. 1 thread woke in fewer than half of its periods: cycles between which it does not sleep cannot be told apart, and \
+         count as one."
+    );
+    // One that skips periods has one overrun in each stretch, but a wakeup that nobody saw may hide one.
+    let skips = |count: &mut CycleCount| (count.periods, count.not_woken, count.skipped) = (300, 87, 9);
+    assert!(said(&skips).contains(" in 34 of 213 cycles"), "{}", said(&skips));
+    let unseen = |count: &mut CycleCount| {
+        skips(count);
+        count.unseen = 2;
+    };
+    assert!(said(&unseen).contains(" in at least 34 of 213 cycles"), "{}", said(&unseen));
+    let perhaps = |count: &mut CycleCount| (count.overruns, count.certain, count.unseen) = (1, 0, 2);
+    assert!(said(&perhaps).contains(" in 0 to 3 of 213 cycles"), "{}", said(&perhaps));
 }
 
 #[test]
