@@ -175,6 +175,39 @@ fn a_stop_while_a_loop_sleeps_is_no_work_of_the_cycle_before() {
     assert!(!count.overran_beyond_wakeups(), "{count:?}");
 }
 
+/// What the kernel executes for the return from a stop looks like cycles, where these are short.
+#[test]
+fn the_return_from_a_stop_is_no_cycle_that_is_made_up_for() {
+    let after = |work: u64, cycles_in_row: u64, periods: u64| {
+        let wakeup = |expected_ns, total_ns, executed_ns| Wakeup {
+            tid: 7,
+            expected_ns,
+            total_ns,
+            work_ns: Some(executed_ns),
+            executed_ns: Some(executed_ns),
+            ..Wakeup::default()
+        };
+        let mut cycles = Cycles::new(MS);
+        let mut due = MS;
+        for number in 0..300 {
+            cycles.take(&wakeup(due, LATE, work), true);
+            due += MS;
+            if number % 50 == 49 {
+                cycles.take(&wakeup(due - 500_000, 9_800_000, cycles_in_row * work + 130_000), false);
+                due += periods * MS;
+            }
+        }
+        let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+        assert!(count.held >= 5, "{count:?}");
+        count.after_overrun()
+    };
+    assert_eq!(after(60_000, 1, 10), AfterOverrun::Unknown);
+    assert_eq!(after(100_000, 1, 10), AfterOverrun::Unknown);
+    // It is small beside longer cycles.
+    assert_eq!(after(400_000, 3, 11), AfterOverrun::MakesUpFor(2));
+    assert_eq!(after(100_000, 11, 11), AfterOverrun::CatchesUp);
+}
+
 /// Another thread ends a wait for a lock, but only after the next cycle was due: that wait is part of its cycle.
 #[test]
 fn a_wait_for_another_thread_within_a_cycle_is_no_stop() {

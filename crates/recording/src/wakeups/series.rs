@@ -8,6 +8,8 @@ use crate::Wakeup;
 
 /// A thread's last work ends with the thread, to within this, ns.
 const ENDS_NS: u64 = 1_000;
+/// Going on after a stop takes the kernel no more CPU time than this, ns, which is no work of a cycle.
+const RETURNS_NS: u64 = 200_000;
 /// All threads together have no more doubtful cycles than this; any others are taken for what they look like.
 pub(super) const MAX_DOUBTFUL: usize = 1 << 17;
 
@@ -38,6 +40,8 @@ pub(super) struct Open {
     ends: bool,
     /// Whether a timer of the thread's own began it.
     by_timer: bool,
+    /// Whether the thread was held when it was due.
+    held: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +67,7 @@ impl Series {
                 slept_ns,
                 ends: false,
                 by_timer: is_by_timer || held_until_due_ns.is_some(),
+                held: held_until_due_ns.is_some(),
             };
             if let Some(open) = self.open.replace(new) {
                 self.close(open, open.slept_ns, Some((new.due_ns, room)), period_ns);
@@ -94,7 +99,7 @@ impl Series {
         if let (true, Some((next_ns, room)), Some(executed_ns)) = (is_whole, next, open.executed_ns) {
             let missed = missed_until(next_ns);
             let stretch = Stretch { late_ns: open.total_ns, executed_ns, length_ns, missed };
-            match self.usual.judge(&stretch, period_ns) {
+            match self.judge(open.held, &stretch, period_ns) {
                 Judgement::Usual => self.usual.take(executed_ns, length_ns),
                 Judgement::MadeUp => self.evidence().take_whole(missed),
                 Judgement::Skipped => {
@@ -123,6 +128,19 @@ impl Series {
         self.count.ending += u64::from(is_certain && open.ends);
         let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
+    }
+
+    /// Judges a stretch. After a stop it tells something only if it does so whether the return is part of it or not.
+    fn judge(&self, held: bool, stretch: &Stretch, period_ns: u64) -> Judgement {
+        let found = self.usual.judge(stretch, period_ns);
+        if !held {
+            return found;
+        }
+        let executed_ns = stretch.executed_ns.saturating_sub(RETURNS_NS);
+        let is_same = found == self.usual.judge(&Stretch { executed_ns, ..*stretch }, period_ns);
+        let cycles = [stretch.executed_ns, executed_ns].map(|executed_ns| self.usual.cycles_in(executed_ns));
+        let is_clear = is_same && (found != Judgement::Partly || cycles[0] == cycles[1]);
+        if is_clear { found } else { Judgement::Nothing }
     }
 
     /// The thread ended then, ns: its open cycle may have ended with it.

@@ -118,7 +118,7 @@ impl LoopCycles {
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let more = [not_woken(&rows), starved(&rows), held(&rows)].concat();
+        let more = [not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
@@ -270,6 +270,17 @@ fn starved(rows: &[(&str, &CycleCount)]) -> String {
             counted(starved, "thread"),
             agreeing(starved, "its", "their"),
             agreeing(starved, "it does", "they do")
+        ),
+    }
+}
+
+/// The sentence about overruns of cycles in which the thread slept, with a space before; empty if there are none.
+fn slept(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.least_overruns() - count.certain).sum::<u64>() {
+        0 => String::new(),
+        slept => format!(
+            " In {} the thread slept on its way: for something else, or in a control group that was frozen, which looks the same.",
+            counted(slept, "overrun")
         ),
     }
 }
