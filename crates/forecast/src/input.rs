@@ -292,12 +292,16 @@ impl Input {
         self.tasks.iter().all(|task| task.period_ns == first).then_some(first)
     }
 
-    /// How many cycles overran, where that is more than its wakeups show one by one: those of a loop that catches up, or
-    /// may, hold several.
-    pub(crate) fn repeated_overruns(&self) -> Option<u64> {
-        let cycles = self.cycles?;
-        let own = cycles.own_overruns();
-        (own > cycles.certain).then_some(own)
+    /// How many cycles overran, as `punctual report` counts them; 0 if no cycles were counted.
+    pub(crate) fn own_overruns(&self) -> u64 {
+        self.cycles.map_or(0, |cycles| cycles.own_overruns())
+    }
+
+    /// How many overruns one wakeup can show at most, where cycles overran more often than wakeups show one by one: those
+    /// of a loop that catches up, or may, hold several.
+    pub(crate) fn repeated_overruns(&self) -> Option<f64> {
+        let cycles = self.cycles.filter(|cycles| cycles.own_overruns() > cycles.certain)?;
+        Some(cycles.after_overrun().limit().map_or(f64::INFINITY, |limit| limit.saturating_add(1) as f64))
     }
 
     /// Activations that passed without a wakeup, of all tasks.

@@ -172,13 +172,17 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
     let longest_ns = input.stages.get(&Stage::Response).and_then(|work| work.distribution.max()).unwrap_or(0);
     // The same numbers as in the verdict.
     let (shown, (_, most)) = (count.certain.max(count.own_overruns()), count.own_overruns_between());
+    // Periods that it drops are no overruns that may hide.
+    let most = if count.after_overrun().limit().is_some() { shown.max(count.overruns) } else { most };
     let beyond =
         |factor: u64| most > shown.saturating_mul(factor) || count.longest_ns > longest_ns.saturating_mul(factor);
     if count.unseen == 0 || !beyond(1) {
         return None;
     }
     let (measure, overruns, counts) = (&input.measure, grouped(most), grouped(shown));
-    let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(longest_ns), agreeing_count(count.unseen));
+    // A wakeup that a stop ended may begin before its cycle was due.
+    let seen_ns = if count.longest_ns > 0 { longest_ns.min(count.longest_ns) } else { longest_ns };
+    let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(seen_ns), agreeing_count(count.unseen));
     Some(match beyond(MUCH_MORE) {
         true => format!(
             "This may be far too optimistic for {measure}: up to {overruns} of {} took too long, one every {}, the longest {longest}, \
@@ -188,6 +192,11 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
         ),
         false if most == shown => format!(
             "The longest that this counts of {measure} is {seen}: {unseen} not seen, and a cycle may have taken {longest}. "
+        ),
+        false if count.after_overrun().limit().is_some() => format!(
+            "Of {measure} this counts {}, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, the longest \
+             of {longest}. ",
+            counted(shown, "overrun"),
         ),
         false => format!(
             "Of {measure} this counts the {} certain, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, \

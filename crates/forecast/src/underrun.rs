@@ -151,12 +151,15 @@ struct Count {
 }
 
 impl Count {
-    /// Counts the overruns of a loop that catches up: all of them, those of each thread, and how many each stretch that
-    /// was seen holds. Some stretches begin with a wakeup that was not seen.
-    fn repeat(&mut self, all: u64, each: f64, weights: impl Iterator<Item = f64>) {
+    /// How many overruns one comes with, by how many each stretch that was seen holds.
+    fn repeat(&mut self, weights: impl Iterator<Item = f64>) {
         let (once, squared) = weights.fold((0.0, 0.0), |sums, weight| (sums.0 + weight, sums.1 + weight * weight));
         self.together = if once > 0.0 { squared / once } else { 1.0 };
-        (self.sum, self.most, self.value) = (self.sum.max(each), self.most.max(each), self.value.max(each));
+    }
+
+    /// Takes the overruns of whole cycles for what single wakeups show.
+    fn take_cycles(&mut self, all: u64, tasks: f64) {
+        (self.sum, self.most, self.value) = (all as f64 / tasks, all as f64 / tasks, all as f64 / tasks);
         self.filled = self.filled.max(all);
     }
 }
@@ -275,7 +278,7 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
     let period = period_ns as f64;
     // A loop that catches up ends late once for each period that began meanwhile.
     let repeated = input.repeated_overruns();
-    let most_of_one = if repeated.is_some() { f64::INFINITY } else { 1.0 };
+    let most_of_one = repeated.unwrap_or(1.0);
     let weight = |recorded: u64, beyond: u64| match recorded as f64 / period {
         ratio if ratio > 1.0 => ratio,
         ratio => (beyond.div_ceil(recorded.max(1)) as f64 * ratio).min(most_of_one),
@@ -320,11 +323,12 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         count.most = count.most.max(sum);
         count.value = count.index.map_or(count.most, |index| (index * count.most).max(sum));
     }
-    if let Some(own) = repeated {
-        let own_weights = lateness.largest.iter().filter(|late| late.value_ns > level).map(|late| wait(late).2);
-        // Those of a loop with another period are not known.
-        let own = if slack_ns == recorded && period_ns == recorded { own } else { 0 };
-        count.repeat(own, own as f64 / tasks, own_weights);
+    if repeated.is_some() {
+        count.repeat(lateness.largest.iter().filter(|late| late.value_ns > level).map(|late| wait(late).2));
+    }
+    // Those of a loop with another period are not known.
+    if slack_ns == recorded && period_ns == recorded && input.own_overruns() > 0 {
+        count.take_cycles(input.own_overruns(), tasks);
     }
     count
 }

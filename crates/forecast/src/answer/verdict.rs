@@ -5,7 +5,7 @@ use super::{DeviceAnswer, Group, format_seconds};
 use crate::advice::is_known;
 use crate::input::Input;
 use crate::underrun::Outcome;
-use punctual_recording::{AfterOverrun, NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns};
+use punctual_recording::{AfterOverrun, NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns, grouped};
 
 /// A sentence names all of up to this many; of more it names the first ones, because the table has them all.
 const MAX_NAMED: usize = 4;
@@ -147,11 +147,12 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
             )
         }
         AfterOverrun::MakesUpFor(limit) => format!(
-            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {}; each \
-             counts as {} at most.",
+            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {}; for \
+             each {} are counted, {} in all.",
             counted(limit, "period"),
             counted(cycles.certain, "long cycle"),
-            counted(limit.saturating_add(1), "overrun")
+            counted(limit.saturating_add(1), "overrun"),
+            grouped(cycles.own_overruns())
         ),
         AfterOverrun::Unknown if cycles.certain > 0 => format!(
             "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here: if \

@@ -111,7 +111,8 @@ impl CycleCount {
 
     /// The least number of overruns that there can have been.
     pub fn least_overruns(&self) -> u64 {
-        self.certain.max(self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending))
+        let seen = self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending);
+        self.certain.max(seen).max(u64::from(self.began_within() > 0))
     }
 
     /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then
@@ -124,7 +125,12 @@ impl CycleCount {
     /// nobody saw. A loop that catches up overran in each of them; one that skips them, once for each row of them. A
     /// cycle within which a period began is an overrun: without an overrun there is no such period.
     pub fn began_within(&self) -> u64 {
-        if self.overruns == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
+        if self.overruns == 0 {
+            return 0;
+        }
+        // In each certain overrun one began at least, which had no wakeup unless the overrun ended after that was due.
+        let certain = self.certain.saturating_sub(self.past_next).min(self.not_woken);
+        self.not_woken.saturating_sub(self.unseen).max(certain)
     }
 
     /// What the loop does about periods that begin during a long cycle.
@@ -217,7 +223,12 @@ mod tests {
     fn no_period_began_within_a_cycle_where_none_took_longer() {
         let count = CycleCount { cycles: 4_983, periods: 5_000, not_woken: 17, unseen: 15, ..CycleCount::default() };
         assert_eq!(count.began_within(), 0);
-        assert_eq!(CycleCount { overruns: 1, ..count }.began_within(), 2);
+        let one = CycleCount { overruns: 1, ..count };
+        // More periods were without a wakeup than wakeups were unseen: whatever these were, a cycle overran.
+        assert_eq!((one.began_within(), one.certain, one.least_overruns()), (2, 0, 1));
+        let many = CycleCount { overruns: 9, certain: 9, past_next: 2, ..count };
+        assert_eq!(many.began_within(), 7);
+        assert_eq!(CycleCount { not_woken: 5, ..many }.began_within(), 5);
     }
 
     #[test]

@@ -197,7 +197,8 @@ impl LoopCycles {
 /// How many cycles took too long. A wakeup that nobody saw may have begun a cycle of its own, or may hide one that
 /// overran; a long cycle may be several.
 fn how_often(count: &CycleCount) -> String {
-    let least = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
+    let seen = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
+    let least = seen.max(count.least_overruns());
     let after = count.after_overrun();
     if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
         let least = if count.unseen > 0 || count.not_made_up > 0 { "at least " } else { "" };
@@ -249,14 +250,18 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
-    let mut shown = rows.iter().filter(|(_, count)| count.began_within() > 0).map(|(_, count)| count.after_overrun());
-    let first = shown.next();
-    let common = first.filter(|first| shown.all(|other| other == *first));
-    let meaning = match sum(&|count| count.not_made_up) {
-        1.. if common == Some(AfterOverrun::CatchesUp) => {
-            "The loop catches up: those of these that it made up for are overruns.".to_owned()
-        }
-        _ => what_becomes_of_them(common),
+    let within_of: Vec<_> = rows.iter().filter(|(_, count)| count.began_within() > 0).collect();
+    let first = within_of.first().map(|(_, count)| count.after_overrun());
+    let common = first.filter(|first| within_of.iter().all(|(_, other)| other.after_overrun() == *first));
+    let meaning = if common.is_some() || within_of.len() > MAX_NAMED {
+        what_becomes_of_them(common, sum(&|count| count.not_made_up))
+    } else {
+        let of = |(name, count): &&(&str, &CycleCount)| {
+            let meaning = what_becomes_of_them(Some(count.after_overrun()), count.not_made_up);
+            let begin = if meaning.starts_with("The loop") { "The loop" } else { "the loop" };
+            meaning.replacen(begin, &printable(name), 1)
+        };
+        within_of.iter().map(of).collect::<Vec<String>>().join(" ")
     };
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
 }
@@ -298,8 +303,11 @@ fn held(rows: &[(&str, &CycleCount)]) -> String {
 }
 
 /// What becomes of periods that begin within the previous cycle, if all loops do the same.
-fn what_becomes_of_them(after: Option<AfterOverrun>) -> String {
+fn what_becomes_of_them(after: Option<AfterOverrun>, not_made_up: u64) -> String {
     match after {
+        Some(AfterOverrun::CatchesUp) if not_made_up > 0 => {
+            "The loop catches up: those of these that it made up for are overruns.".to_owned()
+        }
         Some(AfterOverrun::CatchesUp) => "The loop catches up: each of these is an overrun.".to_owned(),
         Some(AfterOverrun::Skips) => "The loop skips these: each run of them is one overrun.".to_owned(),
         Some(AfterOverrun::MakesUpFor(limit)) => format!(

@@ -150,6 +150,25 @@ fn a_loop_that_did_not_always_catch_up_overran_at_least_so_often() {
 }
 
 #[test]
+fn loops_that_do_not_do_the_same_are_told_one_by_one() {
+    let mut both = loops(&[("a fifo:60", 2_210, 38, 12_800_000), ("b fifo:60", 2_232, 32, 8_720_000)]);
+    for (name, made_up, skipped) in [("a fifo:60", 9, 0), ("b fifo:60", 0, 9)] {
+        let count = both.by_name.get_mut(name).unwrap();
+        (count.periods, count.not_woken, count.made_up, count.skipped) = (2_300, 95, made_up, skipped);
+    }
+    let said = both.verdict();
+    assert!(
+        said.ends_with(
+            " a fifo:60 catches up: each of these is an overrun. b fifo:60 skips these: each run of them is one overrun."
+        ),
+        "{said}"
+    );
+    both.by_name.get_mut("b fifo:60").unwrap().skipped = 0;
+    let said = both.verdict();
+    assert!(said.contains(" If b fifo:60 skips missed periods, each run of them is one overrun."), "{said}");
+}
+
+#[test]
 fn no_number_is_exact_where_more_may_have_overrun() {
     let said = |change: &dyn Fn(&mut CycleCount)| {
         let mut over = loops(&[("arm fifo:80", 213, 34, 694_000_000)]);
@@ -175,6 +194,12 @@ fn no_number_is_exact_where_more_may_have_overrun() {
     assert!(said(&unseen).contains(" in at least 34 of 213 cycles"), "{}", said(&unseen));
     let perhaps = |count: &mut CycleCount| (count.overruns, count.certain, count.unseen) = (1, 0, 2);
     assert!(said(&perhaps).contains(" in 0 to 3 of 213 cycles"), "{}", said(&perhaps));
+    // More periods had no wakeup than wakeups were unseen.
+    let once = |count: &mut CycleCount| {
+        perhaps(count);
+        (count.periods, count.not_woken) = (300, 87);
+    };
+    assert!(said(&once).contains(" in at least 1 of 213 cycles"), "{}", said(&once));
 }
 
 #[test]
