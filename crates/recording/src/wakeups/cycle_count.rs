@@ -206,6 +206,12 @@ impl CycleCount {
         Some(if is_known { format!("{row} in a row") } else { format!("up to {row} in a row") })
     }
 
+    /// The same of a stretch that took so long, ns; `None` if another one was longer, by more than rounding.
+    pub fn row_of_in_words(&self, length_ns: u64) -> Option<String> {
+        let is_longest = self.longest_ns <= length_ns.saturating_add(length_ns / 64);
+        if is_longest { self.longest_row_in_words() } else { None }
+    }
+
     pub(super) fn take(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
         self.cycles += 1;
         self.overruns += u64::from(length_ns > period_ns);
@@ -325,6 +331,10 @@ mod tests {
         assert_eq!((sum.longest_ns, sum.longest_row()), (3, Some(3)));
         sum.add(&CycleCount { longest_ns: 4, longest_missed: 0, ..CycleCount::default() });
         assert_eq!((sum.longest_ns, sum.longest_row()), (4, None));
+        // What is said of the longest is said of no other.
+        let row = CycleCount { longest_ns: 664_000_000, longest_missed: 132, ..sum };
+        assert_eq!(row.row_of_in_words(664_000_000).as_deref(), Some("up to 133 cycles in a row"));
+        assert_eq!(row.row_of_in_words(4_590_000), None);
         // Where a loop skips periods, the longest is a cycle all the same.
         assert_eq!(CycleCount { longest_missed: 2, skipped: 1, ..sum }.longest_row(), None);
     }

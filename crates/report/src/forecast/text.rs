@@ -77,7 +77,8 @@ fn worst_text(out: &mut String, group: &Group) {
             format!("longer ones come at most {} times an hour of use (95 %)", times(worst.longer_per_hour))
         };
         let stage = worst.stage.name();
-        if let Some(row) = group.cycles.and_then(|cycles| cycles.longest_row_in_words()) {
+        let cycles = group.cycles.zip(worst.longest_ns);
+        if let Some(row) = cycles.and_then(|(cycles, longest_ns)| cycles.row_of_in_words(longest_ns)) {
             let _ = writeln!(out, "  The longest stretch without waiting is {longest} ({stage}), {row}; {longer}.");
             return;
         }

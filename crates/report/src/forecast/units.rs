@@ -46,7 +46,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let longest = group.worst.iter().find(|worst| worst.stage == answer.stage).and_then(|worst| worst.longest_ns);
     let worst = longest.and_then(|longest| device.in_units(longest));
     if answer.stage.holds_work() {
-        let row = group.cycles.and_then(|cycles| cycles.longest_row_in_words());
+        let row = group.cycles.zip(longest).and_then(|(cycles, longest_ns)| cycles.row_of_in_words(longest_ns));
         let worst = match (longest, row) {
             (Some(longest), Some(row)) => {
                 format!("; the longest stretch without waiting: {}, {row}", format_ns(longest))

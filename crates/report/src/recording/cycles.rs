@@ -201,7 +201,8 @@ fn how_often(count: &CycleCount) -> String {
     let least = seen.max(count.least_overruns());
     let after = count.after_overrun();
     if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
-        let least = if count.unseen > 0 || count.not_made_up > 0 { "at least " } else { "" };
+        let may_be_more = count.unseen > 0 || count.not_made_up > 0 || count.starved > 0;
+        let least = if may_be_more { "at least " } else { "" };
         return format!("{least}{}", grouped(count.own_overruns()));
     }
     let may_hold_several = after != AfterOverrun::Skips && (count.not_woken > 0 || count.starved > 0);
