@@ -119,7 +119,7 @@ fn underruns_of_devices_are_compared_with_limits() {
     let text = stdout(&output);
     let first = "These runs show no difference in underruns of v90: 1 of 26 blocks on B, 1 of 26 blocks on A (1.00 times as often, ";
     assert!(text.starts_with(first) && text.contains(" Wakeup latency: these two runs "), "{text}");
-    assert!(text.contains("note: the wakeups are those of the threads beside the devices: "), "{text}");
+    assert!(text.contains("note: the wakeups are those of the threads beside the devices; "), "{text}");
     // What measures both sides in turn measures no devices.
     let again = "next: `sudo punctual device run -o A/NUMBER.punctual v90 --context thread:other -D 300ms -a 1` ";
     assert!(text.contains(again) && !text.contains("--repeat"), "{text}");
