@@ -11,6 +11,7 @@
 //! * [`Story`]: who ran when, from due to running.
 
 mod clock;
+mod flags;
 mod plugin;
 mod seen;
 mod story;

@@ -46,7 +46,7 @@ pub struct Segment {
 /// Why the interrupt came when it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// Nothing kept it: interrupts were on when it was due.
+    /// Nothing kept it: interrupts were on from when it was due.
     AtOnce,
     /// Interrupts were off.
     InterruptsOff {
@@ -59,10 +59,24 @@ pub enum Delivery {
         /// The function that turned them on.
         on_in: String,
     },
+    /// Interrupts had been off for longer than anything shows who turned them off.
+    OffBefore {
+        /// They were off at this time, ns of the guest's clock.
+        since_ns: u64,
+        /// When they were turned on, ns of the guest's clock.
+        on_ns: u64,
+        /// The function that turned them on.
+        on_in: String,
+    },
     /// Another interrupt was being served.
     InInterrupt {
         /// Which.
         name: String,
+    },
+    /// Nothing shows whether interrupts were off until it came.
+    NotKnown {
+        /// When they were last turned on before, ns of the guest's clock, and by which function, where that was seen.
+        on: Option<(u64, String)>,
     },
     /// No interrupt was seen.
     NotSeen,

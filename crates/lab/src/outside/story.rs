@@ -166,6 +166,94 @@ mod tests {
         );
     }
 
+    /// What turns interrupts on at 6,000 ns after something before it was due at 5,000 ns, and the interrupt that comes then.
+    fn delivered_after(steps: &[(u64, &str, u64)]) -> Delivery {
+        let end = [
+            (6_000, "_raw_spin_unlock_irq", ON),
+            (6_040, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (6_400, "native_irq_return_iret", LEAVES),
+            (6_480, "__switch_to_asm", BLOCK),
+        ];
+        told_of(&[steps, &end[..]].concat()).delivery
+    }
+
+    fn off_in(delivery: &Delivery) -> (u64, &str) {
+        let Delivery::InterruptsOff { section, off_in, .. } = delivery else { panic!("{delivery:?}") };
+        (section.start, off_in)
+    }
+
+    #[test]
+    fn interrupts_that_were_off_when_the_log_began_are_not_said_to_have_been_on() {
+        let met = delivered_after(&[(4_000, "copy_pages", CALLS)]);
+        let expected = Delivery::OffBefore { since_ns: 4_000, on_ns: 6_000, on_in: "_raw_spin_unlock_irq".to_owned() };
+        assert_eq!(met, expected);
+        // An exception meanwhile is no proof either: it returns to code with interrupts off.
+        let met = delivered_after(&[
+            (4_000, "copy_pages", BLOCK),
+            (5_200, "asm_exc_page_fault", BLOCK),
+            (5_280, "native_irq_return_iret", LEAVES),
+            (5_320, "copy_pages", BLOCK),
+        ]);
+        assert!(matches!(met, Delivery::OffBefore { .. }), "{met:?}");
+        // It is due before they are turned on, but comes only long after that.
+        let late = told_of(&[
+            (4_000, "copy_pages", BLOCK),
+            (5_600, "_raw_spin_unlock_irq", ON),
+            (7_000, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (7_400, "native_irq_return_iret", LEAVES),
+        ]);
+        assert_eq!(late.delivery, Delivery::NotKnown { on: Some((5_600, "_raw_spin_unlock_irq".to_owned())) });
+    }
+
+    #[test]
+    fn flags_that_are_restored_to_off_turn_nothing_on() {
+        for restored_ns in [4_400, 5_400] {
+            let met = delivered_after(&[
+                (3_800, "copy_pages", BLOCK),
+                (3_900, "schedule", ON),
+                (4_200, "copy_pages", OFF),
+                (restored_ns, "schedule", FLAGS),
+            ]);
+            assert_eq!(off_in(&met), (4_200, "copy_pages"), "restored at {restored_ns}");
+        }
+    }
+
+    #[test]
+    fn interrupts_are_not_on_between_sti_and_a_cli_that_follows_it() {
+        let with_gap = |gap_ns: u64| {
+            delivered_after(&[
+                (3_900, "schedule", ON),
+                (4_200, "copy_pages", OFF),
+                (5_400, "copy_pages", ON),
+                (5_400 + gap_ns, "schedule", OFF),
+            ])
+        };
+        // One instruction takes 4 ns.
+        assert_eq!(off_in(&with_gap(4)), (4_200, "copy_pages"));
+        assert_eq!(off_in(&with_gap(8)), (5_408, "schedule"));
+    }
+
+    #[test]
+    fn code_without_a_name_has_words() {
+        let nameless = 0xffff_ffff_c020_0000_u64;
+        let mut file = tempfile::tempfile().unwrap();
+        let timer = address("asm_sysvec_apic_timer_interrupt");
+        let steps = [
+            (4_000, nameless, ON),
+            (4_400, nameless, OFF),
+            (6_000, nameless, ON),
+            (6_040, timer, BLOCK),
+            (1_000, 0, 255),
+        ];
+        for (ns, address, kind) in steps {
+            let word: u64 = address << 8 | kind;
+            file.write_all(&[((ns - 1_000_u64) / 4).to_le_bytes(), word.to_le_bytes()].concat()).unwrap();
+        }
+        let story = story(&Trace::new(file), &clock(), &symbols(), &Switches::new(Vec::new()), 5_000..9_000).unwrap();
+        let Delivery::InterruptsOff { off_in, on_in, .. } = &story.delivery else { panic!("{story:?}") };
+        assert_eq!((off_in.as_str(), on_in.as_str()), ("code without a name", "code without a name"));
+    }
+
     #[test]
     fn another_interrupt_keeps_it_and_code_with_interrupts_on_does_not() {
         let handler = |on_ns: u64| {

@@ -1,6 +1,7 @@
 //! Follows blocks of instructions from one to the next: who has the CPU, where, and whether interrupts are on.
 
 use super::clock::Clock;
+use super::flags::{Flags, Kept, Off, On, State};
 use super::seen::{Delivery, FunctionTime, Place, Segment, Story, Switches};
 use super::symbols::Symbols;
 use super::trace::{Record, RecordKind};
@@ -13,30 +14,9 @@ struct Level {
     name: String,
     // How deep calls were within what it interrupted.
     callers: usize,
-    // Whether interrupts were off there, as an exception may find them: afterwards they are off again.
-    was_off: bool,
+    // Whether interrupts were on there; an exception may find them off, and afterwards they are off again.
+    before: State,
 }
-
-/// Interrupts are off.
-struct Off {
-    since_ns: u64,
-    function: Option<usize>,
-    caller: Option<usize>,
-    /// The interrupt that is being served, if the processor turned them off for one.
-    interrupt: Option<String>,
-    /// How many more times they were turned off meanwhile, each of which restores them as they were.
-    nested: u32,
-}
-
-/// A time when they were off.
-struct WasOff {
-    off: Off,
-    on_ns: u64,
-    on_in: Option<usize>,
-}
-
-/// An interrupt that waited for interrupts to be turned on comes within this time, ns.
-const AT_ONCE_NS: u64 = 200;
 
 struct Open {
     begin_ns: u64,
@@ -62,8 +42,7 @@ pub(super) struct Teller<'a> {
     levels: Vec<Level>,
     callers: Vec<Option<usize>>,
     thread: Option<String>,
-    off: Option<Off>,
-    was_off: Option<WasOff>,
+    flags: Flags,
     last: Option<Last>,
     open: Option<Open>,
     // Functions, and for how long each ran.
@@ -75,6 +54,11 @@ pub(super) struct Teller<'a> {
 
 /// Kernel code that belongs to none of the listed functions, such as that of BPF programs.
 const NAMELESS: usize = usize::MAX;
+
+/// Whether an address is the kernel's.
+fn is_kernel(address: u64) -> bool {
+    address >> 63 == 1
+}
 
 /// Calls deeper than this are not kept: then nobody is named.
 const MAX_CALLERS: usize = 1_000;
@@ -108,8 +92,7 @@ impl<'a> Teller<'a> {
             levels: Vec::new(),
             callers: Vec::new(),
             thread: None,
-            off: None,
-            was_off: None,
+            flags: Flags::new(),
             last: None,
             open: None,
             all: BTreeMap::new(),
@@ -137,52 +120,46 @@ impl<'a> Teller<'a> {
     /// Takes the next thing that happened.
     pub(super) fn take(&mut self, record: Record) {
         let ns = self.clock.ns_at(record.count);
+        let function = self.function_at(record.address);
         match record.kind {
-            RecordKind::ClockRead => {}
+            RecordKind::ClockRead => return,
             RecordKind::InterruptsOff => {
-                let function = self.symbols.at(record.address);
-                self.turned_off(ns, function, self.callers.last().copied().flatten(), None);
+                let caller = self.callers.last().copied().flatten();
+                self.flags.off(record.count, Off { ns, function, caller, interrupt: None });
             }
-            RecordKind::InterruptsOn => self.turned_on(ns, self.symbols.at(record.address)),
-            RecordKind::FlagsRestored => match &mut self.off {
-                // As they were before they were turned off again.
-                Some(off) if off.nested > 0 => off.nested -= 1,
-                _ => self.turned_on(ns, self.symbols.at(record.address)),
-            },
+            RecordKind::InterruptsOn => self.flags.on(record.count, On { ns, function }),
+            // A program's own code cannot change whether interrupts are on.
+            RecordKind::FlagsRestored if !is_kernel(record.address) => return,
+            RecordKind::FlagsRestored => self.flags.restored(On { ns, function }),
             _ => self.block(record, ns),
         }
+        self.flags.seen(ns);
     }
 
-    fn turned_off(&mut self, ns: u64, function: Option<usize>, caller: Option<usize>, interrupt: Option<String>) {
-        match &mut self.off {
-            Some(off) => off.nested = off.nested.saturating_add(1),
-            None => self.off = Some(Off { since_ns: ns, function, caller, interrupt, nested: 0 }),
-        }
+    fn function_at(&self, address: u64) -> Option<usize> {
+        self.symbols.at(address).or(is_kernel(address).then_some(NAMELESS))
     }
 
-    fn turned_on(&mut self, ns: u64, on_in: Option<usize>) {
-        self.was_off = self.off.take().map(|off| WasOff { off, on_ns: ns, on_in }).or(self.was_off.take());
-    }
-
-    /// Why the interrupt comes now: it had to wait because interrupts were off until a moment ago.
+    /// Why the interrupt comes now: it had to wait if interrupts were off until a moment ago.
     fn delivery(&self, ns: u64) -> Delivery {
-        let was_off = self.was_off.as_ref().filter(|was| was.on_ns > self.range.start && ns - was.on_ns <= AT_ONCE_NS);
-        let Some(WasOff { off, on_ns, on_in }) = was_off else { return Delivery::AtOnce };
-        let name = |function: Option<usize>| function.map(|number| self.symbols.name(number).to_owned());
-        match &off.interrupt {
-            Some(name) => Delivery::InInterrupt { name: name.clone() },
-            None => Delivery::InterruptsOff {
-                section: off.since_ns..*on_ns,
-                off_in: name(off.function).unwrap_or_default(),
-                off_for: name(off.caller),
-                on_in: name(*on_in).unwrap_or_default(),
+        let name = |function: usize| self.symbols.name(function).to_owned();
+        let of = |on: On| on.function.map_or_else(|| "a program's own code".to_owned(), name);
+        match self.flags.kept(self.range.start..ns) {
+            Kept::No => Delivery::AtOnce,
+            Kept::Off { off: Off { interrupt: Some(name), .. }, .. } => Delivery::InInterrupt { name },
+            Kept::Off { off, on } => Delivery::InterruptsOff {
+                section: off.ns..on.ns,
+                off_in: off.function.map(name).unwrap_or_default(),
+                off_for: off.caller.map(name),
+                on_in: of(on),
             },
+            Kept::OffBefore { since_ns, on } => Delivery::OffBefore { since_ns, on_ns: on.ns, on_in: of(on) },
+            Kept::NotKnown { on } => Delivery::NotKnown { on: on.map(|on| (on.ns, of(on))) },
         }
     }
 
     fn block(&mut self, record: Record, ns: u64) {
-        let is_kernel = record.address >> 63 == 1;
-        let function = self.symbols.at(record.address).or(is_kernel.then_some(NAMELESS));
+        let function = self.function_at(record.address);
         let begins = function.filter(|number| self.symbols.begins(*number, record.address));
         let entry = begins.and_then(|number| self.entries.get(&number).cloned());
         self.until(ns);
@@ -192,10 +169,16 @@ impl<'a> Teller<'a> {
             self.ended(ns);
         }
         if asked {
-            self.turned_off(ns, function, None, None);
+            self.flags.entered(Off { ns, function, caller: None, interrupt: None });
+        }
+        if !is_kernel(record.address) {
+            // Whatever had begun in the kernel has ended, even if its end was not seen.
+            self.levels.clear();
+            self.callers.clear();
+            self.flags.proven_on(ns);
         }
         if let Some((place, name)) = entry {
-            self.entered(place, name, ns, function);
+            self.entered(place, name, Off { ns, function, caller: None, interrupt: None });
         }
         if begins.is_some() && begins == self.switch_to {
             self.levels.clear();
@@ -220,11 +203,9 @@ impl<'a> Teller<'a> {
                 }
             }
             RecordKind::BlockLeaves => {
-                let on_in = last.function;
+                let on = On { ns, function: last.function };
                 let level = self.levels.pop();
-                if !level.as_ref().is_some_and(|level| level.was_off) {
-                    self.turned_on(ns, on_in);
-                }
+                self.flags.returned(level.as_ref().map_or(State::Unknown, |level| level.before), on);
                 if let Some(level) = level {
                     self.callers.truncate(level.callers);
                 }
@@ -233,18 +214,23 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn entered(&mut self, place: Place, name: String, ns: u64, function: Option<usize>) {
+    fn entered(&mut self, place: Place, name: String, mut off: Off) {
+        let ns = off.ns;
         if place == Place::Interrupt && ns >= self.range.start && self.interrupt_ns.is_none() {
             self.delivery = Some(self.delivery(ns));
             self.interrupt_ns = Some(ns);
         }
-        let was_off = self.off.is_some();
-        if place != Place::Softirq {
-            // The processor turns interrupts off as it enters the kernel.
-            let interrupt = (place == Place::Interrupt).then(|| name.clone());
-            self.turned_off(ns, function, None, interrupt);
+        if place == Place::Interrupt {
+            self.flags.proven_on(ns);
+            off.interrupt = Some(name.clone());
         }
-        self.levels.push(Level { place, name, callers: self.callers.len(), was_off });
+        let before = self.flags.state();
+        // An exception returns to code with interrupts as they were: if nobody knows how, it changes nothing.
+        if place == Place::Interrupt || (place == Place::Exception && before != State::Unknown) {
+            // The processor turns interrupts off as it enters the kernel.
+            self.flags.entered(off);
+        }
+        self.levels.push(Level { place, name, callers: self.callers.len(), before });
     }
 
     /// Time has passed in the previous block.
@@ -270,7 +256,7 @@ impl<'a> Teller<'a> {
         }
         let (place, name) = match self.levels.last() {
             Some(level) => (level.place, level.name.clone()),
-            None if address >> 63 == 0 => (Place::User, String::new()),
+            None if !is_kernel(address) => (Place::User, String::new()),
             None => (Place::Kernel, String::new()),
         };
         let thread = self.thread.get_or_insert_with(|| self.switches.at(ns).to_owned()).clone();

@@ -115,7 +115,7 @@ pub enum WhyStep {
 /// How often to look at guests.
 const EVERY: Duration = Duration::from_millis(100);
 /// How long before the wakeup was due the view from outside begins: it shows where interrupts are turned off, and by whom.
-const BEFORE_NS: u64 = 200_000;
+const BEFORE_NS: u64 = 5_000_000;
 /// How long after it ran that ends.
 const AFTER_NS: u64 = 20_000;
 

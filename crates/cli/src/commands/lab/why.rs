@@ -87,15 +87,27 @@ fn arrival(outside: &Outside) -> Arrival {
     let Some(after_ns) = outside.story.interrupt_ns.map(|at| at.saturating_sub(due_ns)) else {
         return Arrival::NotSeen;
     };
+    let from_due = |ns: u64| ns.cast_signed().saturating_sub(due_ns.cast_signed());
     match &outside.story.delivery {
         Delivery::AtOnce => Arrival::AtOnce { after_ns },
         Delivery::InterruptsOff { section, off_in, off_for, on_in } => Arrival::InterruptsOff {
             after_ns,
-            off_from_ns: section.start.cast_signed().saturating_sub(due_ns.cast_signed()),
+            off_from_ns: from_due(section.start),
             on_after_ns: section.end.saturating_sub(due_ns),
             off_in: off_in.clone(),
             off_for: off_for.clone(),
             on_in: on_in.clone(),
+        },
+        Delivery::OffBefore { since_ns, on_ns, on_in } => Arrival::OffBefore {
+            after_ns,
+            off_at_ns: from_due(*since_ns),
+            on_after_ns: on_ns.saturating_sub(due_ns),
+            on_in: on_in.clone(),
+        },
+        Delivery::NotKnown { on } => Arrival::NotKnown {
+            after_ns,
+            on_after_ns: on.as_ref().map(|(on_ns, _)| on_ns.saturating_sub(due_ns)),
+            on_in: on.as_ref().map(|(_, name)| name.clone()),
         },
         Delivery::InInterrupt { name } => Arrival::InInterrupt { after_ns, name: name.clone() },
         Delivery::NotSeen => Arrival::NotSeen,

@@ -88,12 +88,32 @@ pub enum Arrival {
         /// The function that turned them on.
         on_in: String,
     },
+    /// Interrupts had been off for longer than anything shows who turned them off.
+    OffBefore {
+        /// How long it took.
+        after_ns: u64,
+        /// When they were off already, counted from when it was due: below 0 before that.
+        off_at_ns: i64,
+        /// How long after it was due they were turned on.
+        on_after_ns: u64,
+        /// The function that turned them on.
+        on_in: String,
+    },
     /// Another interrupt was being served.
     InInterrupt {
         /// How long it took.
         after_ns: u64,
         /// Which other one.
         name: String,
+    },
+    /// Nothing shows whether interrupts were off until it came.
+    NotKnown {
+        /// How long it took.
+        after_ns: u64,
+        /// How long after it was due they were last turned on, if that was seen.
+        on_after_ns: Option<u64>,
+        /// The function that turned them on then.
+        on_in: Option<String>,
     },
     /// None was seen.
     NotSeen,
@@ -209,6 +229,23 @@ impl OutsideReport<'_> {
                 },
                 format_ns(*on_after_ns)
             ),
+            Arrival::OffBefore { after_ns, off_at_ns, on_after_ns, on_in } => format!(
+                "{}: interrupts were off since before the log shows who turned them off, for at least {}, and {on_in} turned \
+                 them on {} after it was due.",
+                after(*after_ns),
+                format_ns(on_after_ns.saturating_add_signed(off_at_ns.saturating_neg())),
+                format_ns(*on_after_ns)
+            ),
+            Arrival::NotKnown { after_ns, on_after_ns: Some(on_after_ns), on_in } => format!(
+                "{}: it is not known whether interrupts were off. {} turned them on {} after it was due, and it did not come \
+                 at once.",
+                after(*after_ns),
+                on_in.as_deref().unwrap_or("code without a name"),
+                format_ns(*on_after_ns)
+            ),
+            Arrival::NotKnown { after_ns, .. } => {
+                format!("{}: it is not known whether interrupts were off.", after(*after_ns))
+            }
             Arrival::InInterrupt { after_ns, name } => {
                 format!("{}: interrupt {name} was being served.", after(*after_ns))
             }
