@@ -42,7 +42,7 @@ pub(super) enum State {
 #[derive(Debug)]
 enum Change {
     Off(Off),
-    /// The flags were restored, perhaps to on.
+    /// The flags were restored, to on or off.
     Restored(On),
     /// Certainly on.
     On {
@@ -128,11 +128,11 @@ impl Flags {
         }
     }
 
-    /// The flags were restored: as they were before interrupts were turned off again, or else perhaps to on.
+    /// The flags were restored: as they were before interrupts were turned off again, or else nobody knows how.
     pub(super) fn restored(&mut self, on: On) {
         match &mut self.state {
             State::Off { nested } if *nested > 0 => *nested -= 1,
-            State::On => {}
+            // Those of code with interrupts off turn them off again.
             _ => {
                 self.push(Change::Restored(on));
                 self.state = State::Unknown;
@@ -204,23 +204,24 @@ impl Flags {
     /// Since when interrupts had been off that were turned on after the interrupt was due.
     fn since(&self, earlier: &[Change], due_ns: u64, on: On) -> Kept {
         let mut first: Option<&Off> = None;
-        let mut is_restored_to_off = false;
+        let mut restored_to_off = None;
         for change in earlier.iter().rev() {
             match change {
                 Change::Off(off) => first = Some(off),
                 // The interrupt was due and did not come, or nothing turned them off afterwards: they stayed off.
-                Change::Restored(restored) if restored.ns > due_ns || first.is_none() => is_restored_to_off = true,
+                Change::Restored(restored) if restored.ns > due_ns || first.is_none() => {
+                    restored_to_off = Some(*restored);
+                }
                 Change::Restored(_) => break,
                 Change::On { .. } => {
-                    return match first {
-                        Some(off) => Kept::Off { off: off.clone(), on },
-                        None => Kept::NotKnown { on: Some(on) },
-                    };
+                    let by_flags = |On { ns, function }| Off { ns, function, caller: None, interrupt: None };
+                    let off = first.cloned().or(restored_to_off.map(by_flags));
+                    return off.map_or(Kept::No, |off| Kept::Off { off, on });
                 }
             }
         }
         match first {
-            Some(off) if !is_restored_to_off => Kept::Off { off: off.clone(), on },
+            Some(off) if restored_to_off.is_none() => Kept::Off { off: off.clone(), on },
             // What was restored to off may have been off before, too.
             Some(off) => Kept::OffBefore { since_ns: off.ns, on },
             None => Kept::OffBefore { since_ns: self.began_ns.unwrap_or(on.ns), on },

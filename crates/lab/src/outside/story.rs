@@ -216,6 +216,9 @@ mod tests {
             ]);
             assert_eq!(off_in(&met), (4_200, "copy_pages"), "restored at {restored_ns}");
         }
+        // And with interrupts on, they turn them off.
+        let met = delivered_after(&[(3_900, "schedule", ON), (4_400, "copy_pages", FLAGS)]);
+        assert_eq!(off_in(&met), (4_400, "copy_pages"));
     }
 
     #[test]
