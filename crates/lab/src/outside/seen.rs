@@ -39,6 +39,8 @@ pub struct Segment {
     pub name: String,
     /// The thread that had the CPU.
     pub thread: String,
+    /// Its number: several threads may have one name.
+    pub tid: u32,
     /// Its functions, longest first.
     pub functions: Vec<FunctionTime>,
 }
@@ -101,19 +103,19 @@ pub struct Story {
 
 /// Which thread has the CPU from when on: times in ns of the guest's clock, as the guest wrote them down.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Switches(Vec<(u64, String)>);
+pub struct Switches(Vec<(u64, u32, String)>);
 
 impl Switches {
-    /// By time.
+    /// Times, threads' numbers and their names.
     #[must_use]
-    pub fn new(mut switches: Vec<(u64, String)>) -> Switches {
+    pub fn new(mut switches: Vec<(u64, u32, String)>) -> Switches {
         switches.sort();
         Switches(switches)
     }
 
     /// Who has it then.
-    pub(super) fn at(&self, ns: u64) -> &str {
-        let after = self.0.partition_point(|(since, _)| *since <= ns);
-        self.0.get(after.saturating_sub(1)).map_or("", |(_, name)| name)
+    pub(super) fn at(&self, ns: u64) -> (u32, &str) {
+        let after = self.0.partition_point(|(since, ..)| *since <= ns);
+        self.0.get(after.saturating_sub(1)).map_or((0, ""), |(_, tid, name)| (*tid, name))
     }
 }

@@ -104,7 +104,7 @@ mod tests {
         put(8_600, user, BLOCK);
         put(9_400, user, BLOCK);
         put(1_000, 0, 255);
-        let switches = Switches::new(vec![(0, "khugepaged".to_owned()), (8_200, "audio".to_owned())]);
+        let switches = Switches::new(vec![(0, 40, "khugepaged".to_owned()), (8_200, 41, "audio".to_owned())]);
         story(&Trace::new(file), &clock(), &symbols(), &switches, 5_000..9_000).unwrap()
     }
 
@@ -128,6 +128,7 @@ mod tests {
         assert_eq!((story.instructions, story.is_cut), (1_000, false));
         assert_eq!(story.functions[0], FunctionTime { name: "copy_pages".to_owned(), ns: 600 + 1_480 });
         assert_eq!(story.segments[1].name, "apic_timer_interrupt");
+        assert_eq!((story.segments[1].tid, story.segments[6].tid), (40, 41));
     }
 
     #[test]

@@ -18,11 +18,14 @@ struct Level {
     before: State,
 }
 
+/// A thread's number and name.
+type Thread = (u32, String);
+
 struct Open {
     begin_ns: u64,
     place: Place,
     name: String,
-    thread: String,
+    thread: Thread,
     functions: BTreeMap<Option<usize>, u64>,
 }
 
@@ -41,7 +44,7 @@ pub(super) struct Teller<'a> {
     switch_to: Option<usize>,
     levels: Vec<Level>,
     callers: Vec<Option<usize>>,
-    thread: Option<String>,
+    thread: Option<Thread>,
     flags: Flags,
     last: Option<Last>,
     open: Option<Open>,
@@ -136,6 +139,11 @@ impl<'a> Teller<'a> {
         self.flags.seen(ns);
     }
 
+    fn thread_at(&self, ns: u64) -> Thread {
+        let (tid, name) = self.switches.at(ns);
+        (tid, name.to_owned())
+    }
+
     fn function_at(&self, address: u64) -> Option<usize> {
         self.symbols.at(address).or(is_kernel(address).then_some(NAMELESS))
     }
@@ -183,7 +191,7 @@ impl<'a> Teller<'a> {
         if begins.is_some() && begins == self.switch_to {
             self.levels.clear();
             self.callers.clear();
-            self.thread = Some(self.switches.at(ns).to_owned());
+            self.thread = Some(self.thread_at(ns));
         }
         self.last = Some(Last { count: record.count, kind: record.kind, function });
         self.opened(ns, record.address);
@@ -259,7 +267,8 @@ impl<'a> Teller<'a> {
             None if !is_kernel(address) => (Place::User, String::new()),
             None => (Place::Kernel, String::new()),
         };
-        let thread = self.thread.get_or_insert_with(|| self.switches.at(ns).to_owned()).clone();
+        let thread = self.thread.clone().unwrap_or_else(|| self.thread_at(ns));
+        self.thread = Some(thread.clone());
         let is_same = |open: &Open| (open.place, &open.name, &open.thread) == (place, &name, &thread);
         if !self.open.as_ref().is_some_and(is_same) {
             self.close(ns);
@@ -271,9 +280,9 @@ impl<'a> Teller<'a> {
         let Some(open) = self.open.take() else { return };
         let begin_ns = open.begin_ns.max(self.range.start);
         let functions = self.functions_of(&open.functions);
-        let Open { place, name, thread, .. } = open;
+        let Open { place, name, thread: (tid, thread), .. } = open;
         if ns > begin_ns {
-            self.segments.push(Segment { begin_ns, ns: ns - begin_ns, place, name, thread, functions });
+            self.segments.push(Segment { begin_ns, ns: ns - begin_ns, place, name, thread, tid, functions });
         }
     }
 

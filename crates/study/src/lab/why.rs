@@ -322,11 +322,11 @@ fn window(clock: &Clock, episode: &Episode) -> Range<u64> {
 fn switches(episode: &Episode) -> Switches {
     let names = threads(episode);
     let name = |tid: u32| names.get(&tid).map_or_else(|| format!("thread {tid}"), |name| (*name).to_owned());
-    let mut switches: Vec<(u64, String)> = Vec::new();
+    let mut switches: Vec<(u64, u32, String)> = Vec::new();
     // Whoever had it when the evidence begins.
-    switches.extend(episode.events.first().map(|event| (event.at_ns, name(event.tid))));
+    switches.extend(episode.events.first().map(|event| (event.at_ns, event.tid, name(event.tid))));
     let switched = episode.events.iter().filter(|event| event.kind == EventKind::Switch);
-    switches.extend(switched.map(|event| (event.at_ns, name(event.value as u32))));
+    switches.extend(switched.map(|event| (event.at_ns, event.value as u32, name(event.value as u32))));
     Switches::new(switches)
 }
 

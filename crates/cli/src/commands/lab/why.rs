@@ -12,6 +12,7 @@ use punctual_report::lab::{
     Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_page, outside_text,
 };
 use punctual_study::lab::{Cell, Outside, WhyStep, why};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many functions are shown for the whole wakeup, and for each stretch.
 const MAX_FUNCTIONS: usize = 100;
@@ -66,6 +67,7 @@ fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideRepor
         recording: &outside.recording,
         episode: episode.id,
         victim: episode.victim.name.clone(),
+        victim_tid: episode.victim.tid,
         total_ns: episode.total_ns(),
         same_files: outside.same_files,
         times_found,
@@ -75,7 +77,7 @@ fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideRepor
         instructions: story.instructions,
         is_cut: story.is_cut,
         arrival: arrival(outside),
-        stretches: story.segments.iter().map(|segment| stretch(segment, due_ns)).collect(),
+        stretches: stretches(outside),
         functions: functions(&story.functions, MAX_FUNCTIONS),
         classes: classes(outside),
         used_ms: u64::try_from(outside.used.as_millis()).unwrap_or(u64::MAX),
@@ -124,14 +126,28 @@ fn kind_of(place: Place) -> StretchKind {
     }
 }
 
-fn stretch(segment: &Segment, due_ns: u64) -> Stretch {
+fn stretches(outside: &Outside) -> Vec<Stretch> {
+    let (episode, segments) = (&outside.episode, &outside.story.segments);
+    let mut threads: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    threads.entry(&episode.victim.name).or_default().insert(episode.victim.tid);
+    for segment in segments {
+        threads.entry(&segment.thread).or_default().insert(segment.tid);
+    }
+    let is_numbered = |segment: &Segment| threads.get(segment.thread.as_str()).is_some_and(|tids| tids.len() > 1);
+    segments.iter().map(|segment| stretch(segment, episode.expected_ns, is_numbered(segment))).collect()
+}
+
+fn stretch(segment: &Segment, due_ns: u64, is_numbered: bool) -> Stretch {
     Stretch {
         at_ns: segment.begin_ns.saturating_sub(due_ns),
         ns: segment.ns,
         kind: kind_of(segment.place),
         name: segment.name.clone(),
         thread: segment.thread.clone(),
+        tid: segment.tid,
+        is_numbered,
         functions: functions(&segment.functions, MAX_OF_A_STRETCH),
+        all_functions: functions(&segment.functions, usize::MAX),
     }
 }
 

@@ -20,6 +20,8 @@ pub struct OutsideAnswer<'a> {
     recording: &'a Path,
     episode: u64,
     victim: &'a str,
+    /// Its thread's number.
+    victim_tid: u32,
     total_ns: u64,
     /// Files of the recording that each run left with the same bytes.
     same_files: usize,
@@ -56,6 +58,7 @@ impl<'a> OutsideAnswer<'a> {
             recording: report.recording,
             episode: report.episode,
             victim: &report.victim,
+            victim_tid: report.victim_tid,
             total_ns: report.total_ns,
             same_files: report.same_files,
             times_found: report.times_found,

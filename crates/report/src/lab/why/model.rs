@@ -3,6 +3,7 @@
 use crate::{NextStep, shell_word};
 use punctual_recording::{counted, format_ns};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Where a stretch of time was spent.
@@ -46,21 +47,34 @@ pub struct Stretch {
     pub name: String,
     /// The thread that had the CPU.
     pub thread: String,
+    /// Its number: several threads may have one name.
+    pub tid: u32,
+    /// Whether another thread has its name, so that words give its number, too.
+    #[serde(skip)]
+    pub is_numbered: bool,
     /// Its functions, longest first, the first few.
     pub functions: Vec<FunctionRow>,
+    /// All of them.
+    #[serde(skip)]
+    pub all_functions: Vec<FunctionRow>,
 }
 
 impl Stretch {
     /// In what, in words.
     pub(super) fn what(&self) -> String {
+        let thread = named(&self.thread, self.is_numbered.then_some(self.tid));
         match self.kind {
-            StretchKind::User => format!("{}: its own code", self.thread),
-            StretchKind::Kernel => format!("{}: kernel code", self.thread),
+            StretchKind::User => format!("{thread}: its own code"),
+            StretchKind::Kernel => format!("{thread}: kernel code"),
             StretchKind::Interrupt => format!("interrupt {}", self.name),
-            StretchKind::Exception => format!("{}: exception {}", self.thread, self.name),
-            StretchKind::Softirq => format!("softirq, in {}", self.thread),
+            StretchKind::Exception => format!("{thread}: exception {}", self.name),
+            StretchKind::Softirq => format!("softirq, in {thread}"),
         }
     }
+}
+
+fn named(thread: &str, tid: Option<u32>) -> String {
+    tid.map_or_else(|| thread.to_owned(), |tid| format!("{thread} (thread {tid})"))
 }
 
 /// Why the interrupt came when it did.
@@ -143,6 +157,8 @@ pub struct OutsideReport<'a> {
     pub episode: u64,
     /// Who was late.
     pub victim: String,
+    /// Its thread's number.
+    pub victim_tid: u32,
     /// How late.
     pub total_ns: u64,
     /// Files of the recording that each run left with the same bytes.
@@ -178,27 +194,42 @@ impl OutsideReport<'_> {
     pub(super) fn verdict(&self) -> String {
         let late = format!(
             "Seen from outside, {} of episode {} ran {} late on {}, seed {}",
-            self.victim,
+            named(&self.victim, self.is_like_another().then_some(self.victim_tid)),
             self.episode,
             format_ns(self.total_ns),
             self.kernel,
             self.seed
         );
         let Some((what, ns, function)) = self.most() else { return format!("{late}; nothing was written down.") };
-        let most = if function.is_empty() { String::new() } else { format!(", most of that in {function}") };
+        let most = match function {
+            None => String::new(),
+            Some((name, of_it)) if of_it > ns / 2 => format!(", most of that in {name}"),
+            Some((name, of_it)) => {
+                format!(", the largest part of that in {name}, {:.0} %", of_it as f64 * 100.0 / ns.max(1) as f64)
+            }
+        };
         format!("{late}: {} of it {what}{most}.", format_ns(ns))
     }
 
-    /// What had most of it, for how long, and in which function.
-    fn most(&self) -> Option<(String, u64, &str)> {
-        let sum = |what: &str| {
-            self.stretches.iter().filter(|stretch| stretch.what() == what).map(|stretch| stretch.ns).sum::<u64>()
-        };
-        let stretch = self.stretches.iter().max_by_key(|stretch| sum(&stretch.what()))?;
-        let what = stretch.what();
-        let longest = self.stretches.iter().filter(|other| other.what() == what).max_by_key(|other| other.ns)?;
-        let function = longest.functions.first().map_or("", |function| function.name.as_str());
-        Some((what.clone(), sum(&what), function))
+    /// Whether another thread that had the CPU has the name of the one that was late.
+    fn is_like_another(&self) -> bool {
+        self.stretches.iter().any(|stretch| stretch.thread == self.victim && stretch.tid != self.victim_tid)
+    }
+
+    /// What had most of it, for how long, and the function that had most of that, with its time.
+    fn most(&self) -> Option<(String, u64, Option<(&str, u64)>)> {
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for stretch in &self.stretches {
+            *sums.entry(stretch.what()).or_default() += stretch.ns;
+        }
+        let (what, ns) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
+        let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+        for stretch in self.stretches.iter().filter(|stretch| stretch.what() == what) {
+            for function in &stretch.all_functions {
+                *functions.entry(function.name.as_str()).or_default() += function.ns;
+            }
+        }
+        Some((what, ns, functions.into_iter().max_by_key(|(_, ns)| *ns)))
     }
 
     /// Why it can be believed.

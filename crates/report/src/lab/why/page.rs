@@ -124,7 +124,10 @@ mod tests {
             kind,
             name: name.to_owned(),
             thread: "khugepaged".to_owned(),
+            tid: 40,
+            is_numbered: false,
             functions: vec![function("copy_pages", ns)],
+            all_functions: vec![function("copy_pages", ns)],
         };
         OutsideReport {
             kernel: "6.12".to_owned(),
@@ -132,6 +135,7 @@ mod tests {
             recording: Path::new("a b.punctual"),
             episode: 7,
             victim: "measure-0".to_owned(),
+            victim_tid: 41,
             total_ns: 120_000,
             same_files: 6,
             times_found: 12,
@@ -149,6 +153,49 @@ mod tests {
             classes: vec![ClassRow { class: "threads", inside_ns: 120_000, outside_ns: 119_200 }],
             used_ms: 90_000,
         }
+    }
+
+    #[test]
+    fn the_verdict_sums_by_function_and_says_most_only_of_more_than_half() {
+        let mut report = report();
+        let all =
+            |names: [(&str, u64); 2]| Vec::from(names.map(|(name, ns)| FunctionRow { name: name.to_owned(), ns }));
+        // The longest stretch's first function is not the one that ran for longest.
+        let mut other = report.stretches[1].clone();
+        (other.at_ns, other.ns) = (60_000, 60_000);
+        other.all_functions = all([("format_decode", 40_000), ("vsnprintf", 20_000)]);
+        report.stretches[1].ns = 60_200;
+        report.stretches[1].all_functions = all([("get_symbol_offset", 30_200), ("format_decode", 30_000)]);
+        report.stretches.push(other);
+        let verdict = report.verdict();
+        assert!(verdict.ends_with("120 us of it khugepaged: kernel code, most of that in format_decode."), "{verdict}");
+        report.stretches[1].all_functions = all([("get_symbol_offset", 50_200), ("format_decode", 10_000)]);
+        let verdict = report.verdict();
+        assert!(verdict.ends_with(", the largest part of that in get_symbol_offset, 42 %."), "{verdict}");
+    }
+
+    #[test]
+    fn threads_of_one_name_have_their_numbers() {
+        let mut report = report();
+        for stretch in &mut report.stretches {
+            (stretch.thread, stretch.is_numbered) = ("measure-0".to_owned(), true);
+        }
+        let text = outside_text(&report);
+        assert!(text.starts_with("Seen from outside, measure-0 (thread 41) of episode 7"), "{text}");
+        assert!(text.contains("measure-0 (thread 40): kernel code"), "{text}");
+        assert_eq!(value(&OutsideAnswer::new(&report))["stretches"][1]["tid"], 40);
+    }
+
+    #[test]
+    fn the_arrival_says_on_only_of_what_was_on() {
+        let mut report = report();
+        let on_in = "do_idle".to_owned();
+        report.arrival = Arrival::OffBefore { after_ns: 2_100, off_at_ns: -4_000, on_after_ns: 2_000, on_in };
+        let expected = "The interrupt came 2.10 us after it was due: interrupts were off since before the log shows who \
+                        turned them off, for at least 6.00 us, and do_idle turned them on 2.00 us after it was due.";
+        assert_eq!(report.arrival_in_words(), expected);
+        report.arrival = Arrival::NotKnown { after_ns: 2_100, on_after_ns: None, on_in: None };
+        assert!(report.arrival_in_words().ends_with("it is not known whether interrupts were off."));
     }
 
     #[test]
