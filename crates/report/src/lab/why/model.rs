@@ -187,6 +187,9 @@ pub struct OutsideReport<'a> {
     pub used_ms: u64,
 }
 
+/// An interrupt that comes later than this after it was due did not come at once, even with interrupts on.
+const AT_ONCE_NS: u64 = 20_000;
+
 const NO_PLACE: &str = "the times are not readings of the clock in one stretch, or are too few";
 
 impl OutsideReport<'_> {
@@ -249,7 +252,13 @@ impl OutsideReport<'_> {
     pub(super) fn arrival_in_words(&self) -> String {
         let after = |ns: u64| format!("The interrupt came {} after it was due", format_ns(ns));
         match &self.arrival {
-            Arrival::AtOnce { after_ns } => format!("{}: interrupts were on.", after(*after_ns)),
+            Arrival::AtOnce { after_ns: after_ns @ ..AT_ONCE_NS } => {
+                format!("{}: interrupts were on.", after(*after_ns))
+            }
+            Arrival::AtOnce { after_ns } => format!(
+                "{}: interrupts were on. What else held it back, such as a raised task priority (CR8), is not seen.",
+                after(*after_ns)
+            ),
             Arrival::InterruptsOff { after_ns, off_from_ns, on_after_ns, off_in, off_for, on_in } => format!(
                 "{}: interrupts were off. {off_in}{} had turned them off {}, and {on_in} turned them on {} after it was due.",
                 after(*after_ns),
@@ -280,7 +289,14 @@ impl OutsideReport<'_> {
             Arrival::InInterrupt { after_ns, name } => {
                 format!("{}: interrupt {name} was being served.", after(*after_ns))
             }
-            Arrival::NotSeen => "No interrupt was seen between due and running.".to_owned(),
+            Arrival::NotSeen => match self.stretches.iter().find(|stretch| stretch.kind == StretchKind::Interrupt) {
+                // It began before, or the table would not have it and the arrival would.
+                Some(served) => format!(
+                    "No interrupt began between due and running: interrupt {} was already being served when it was due.",
+                    served.name
+                ),
+                None => "No interrupt was seen between due and running.".to_owned(),
+            },
         }
     }
 
@@ -291,6 +307,16 @@ impl OutsideReport<'_> {
             0 => (),
             1 => notes.push(format!("a longer episode was passed over: {NO_PLACE}")),
             many => notes.push(format!("{many} longer episodes were passed over: of each, {NO_PLACE}")),
+        }
+        let is_its =
+            |stretch: &&Stretch| stretch.kind == StretchKind::Kernel && stretch.thread.starts_with("ksoftirqd/");
+        let of_its_ns: u64 = self.stretches.iter().filter(is_its).map(|stretch| stretch.ns).sum();
+        if of_its_ns > 0 {
+            notes.push(format!(
+                "{} of kernel code ran in ksoftirqd, the kernel's thread for softirqs: from outside that counts under \
+                 threads, not softirqs",
+                format_ns(of_its_ns)
+            ));
         }
         if self.is_cut {
             notes.push("not all that ran could be written down: the end is missing".to_owned());

@@ -196,6 +196,23 @@ mod tests {
         assert_eq!(report.arrival_in_words(), expected);
         report.arrival = Arrival::NotKnown { after_ns: 2_100, on_after_ns: None, on_in: None };
         assert!(report.arrival_in_words().ends_with("it is not known whether interrupts were off."));
+        report.arrival = Arrival::AtOnce { after_ns: 20_000 };
+        let words = report.arrival_in_words();
+        assert!(words.contains("What else held it back"), "{words}");
+        report.arrival = Arrival::NotSeen;
+        let words = report.arrival_in_words();
+        assert!(words.contains("interrupt apic_timer_interrupt was already being served"), "{words}");
+        report.stretches.remove(0);
+        assert_eq!(report.arrival_in_words(), "No interrupt was seen between due and running.");
+    }
+
+    #[test]
+    fn a_note_says_where_the_time_of_ksoftirqd_counts() {
+        let mut report = report();
+        assert!(!report.notes().iter().any(|note| note.contains("ksoftirqd")), "{:?}", report.notes());
+        report.stretches[1].thread = "ksoftirqd/0".to_owned();
+        let notes = report.notes();
+        assert!(notes.iter().any(|note| note.starts_with("119 us of kernel code ran in ksoftirqd")), "{notes:?}");
     }
 
     #[test]
