@@ -71,13 +71,15 @@ pub(super) struct Flags {
     state: State,
     // Without those before interrupts were last known to be on.
     changes: Vec<Change>,
+    // The last time that flags were restored with interrupts turned off more than once before.
+    restored_within: Option<On>,
     // When the log, or what is kept of it, begins.
     began_ns: Option<u64>,
 }
 
 impl Flags {
     pub(super) fn new() -> Flags {
-        Flags { state: State::Unknown, changes: Vec::new(), began_ns: None }
+        Flags { state: State::Unknown, changes: Vec::new(), restored_within: None, began_ns: None }
     }
 
     pub(super) fn state(&self) -> State {
@@ -131,7 +133,10 @@ impl Flags {
     /// The flags were restored: as they were before interrupts were turned off again, or else nobody knows how.
     pub(super) fn restored(&mut self, on: On) {
         match &mut self.state {
-            State::Off { nested } if *nested > 0 => *nested -= 1,
+            State::Off { nested } if *nested > 0 => {
+                *nested -= 1;
+                self.restored_within = Some(on);
+            }
             // Those of code with interrupts off turn them off again.
             _ => {
                 self.push(Change::Restored(on));
@@ -188,8 +193,13 @@ impl Flags {
         let Range { start: due_ns, end: ns } = due_to_now;
         let (last, earlier) = match self.changes.split_last() {
             None => return Kept::No,
-            // It came all the same: something turned them on that was not seen.
-            Some((Change::Off(_), _)) => return Kept::NotKnown { on: None },
+            // It came all the same. Kernels restore flags by a jump around `sti` where they were off, so fewer `popf` may
+            // be seen than `cli`: the last one turned them on, or something that was not seen.
+            Some((Change::Off(off), _)) => {
+                let at_once = |on: &On| on.ns > due_ns.max(off.ns) && ns.saturating_sub(on.ns) <= AT_ONCE_NS;
+                let restored = self.restored_within.filter(at_once);
+                return restored.map_or(Kept::NotKnown { on: None }, |on| self.since(&self.changes, due_ns, on));
+            }
             Some((Change::Restored(on) | Change::On { on, .. }, earlier)) => (*on, earlier),
         };
         if last.ns <= due_ns {

@@ -217,6 +217,16 @@ mod tests {
             ]);
             assert_eq!(off_in(&met), (4_200, "copy_pages"), "restored at {restored_ns}");
         }
+        // An interrupt that comes at once shows that they were restored to on, whatever happened within.
+        let met = told_of(&[
+            (3_900, "schedule", ON),
+            (4_200, "copy_pages", OFF),
+            (4_400, "schedule", OFF),
+            (6_000, "copy_pages", FLAGS),
+            (6_040, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            (6_400, "native_irq_return_iret", LEAVES),
+        ]);
+        assert_eq!(off_in(&met.delivery), (4_200, "copy_pages"));
         // And with interrupts on, they turn them off.
         let met = delivered_after(&[(3_900, "schedule", ON), (4_400, "copy_pages", FLAGS)]);
         assert_eq!(off_in(&met), (4_400, "copy_pages"));
