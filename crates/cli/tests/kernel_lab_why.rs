@@ -63,6 +63,7 @@ fn what_ran_before_a_late_wakeup_is_seen_block_by_block_and_changes_nothing() {
     let answer = looked(directory.path(), &kernel, &[], &record);
     let last = answer["stretches"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["kind"], &last["thread"]), (&"user".into(), &answer["victim"]), "in the end it runs: {answer:#}");
+    assert_eq!(last["tid"], answer["victim_tid"], "by its number, too: {answer:#}");
 
     let mut words =
         vec!["lab", "why", "-q", "--json", "--kernel", &kernel, "-o", "a", "--episode", "99999", "--", "record"];

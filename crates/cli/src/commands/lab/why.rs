@@ -59,7 +59,6 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
 
 fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideReport<'a> {
     let (episode, story) = (&outside.episode, &outside.story);
-    let due_ns = episode.expected_ns;
     let (times_found, times) = outside.times;
     OutsideReport {
         kernel: arguments.kernel.name(),
