@@ -215,6 +215,7 @@ impl Flags {
     fn since(&self, earlier: &[Change], due_ns: u64, on: On) -> Kept {
         let mut first: Option<&Off> = None;
         let mut restored_to_off = None;
+        let mut is_begin_seen = false;
         for change in earlier.iter().rev() {
             match change {
                 Change::Off(off) => first = Some(off),
@@ -222,7 +223,11 @@ impl Flags {
                 Change::Restored(restored) if restored.ns > due_ns || first.is_none() => {
                     restored_to_off = Some(*restored);
                 }
-                Change::Restored(_) => break,
+                // As before anything that turns them off, they are taken to have been restored to on.
+                Change::Restored(_) => {
+                    is_begin_seen = restored_to_off.is_none();
+                    break;
+                }
                 Change::On { .. } => {
                     let by_flags = |On { ns, function }| Off { ns, function, caller: None, interrupt: None };
                     let off = first.cloned().or(restored_to_off.map(by_flags));
@@ -231,8 +236,8 @@ impl Flags {
             }
         }
         match first {
-            Some(off) if restored_to_off.is_none() => Kept::Off { off: off.clone(), on },
-            // What was restored to off may have been off before, too.
+            Some(off) if is_begin_seen => Kept::Off { off: off.clone(), on },
+            // Nothing shows that they were on before it.
             Some(off) => Kept::OffBefore { since_ns: off.ns, on },
             None => Kept::OffBefore { since_ns: self.began_ns.unwrap_or(on.ns), on },
         }

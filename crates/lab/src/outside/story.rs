@@ -74,6 +74,7 @@ mod tests {
     /// serves a softirq at its end and returns; then the late thread is let in, and runs at 9,000 ns.
     fn told() -> Story {
         told_of(&[
+            (3_900, "schedule", ON),
             (4_000, "copy_pages", CALLS),
             (4_040, "_raw_spin_lock_irq", RETURNS),
             (4_048, "_raw_spin_lock_irq", OFF),
@@ -148,6 +149,7 @@ mod tests {
     #[test]
     fn interrupts_that_are_turned_off_after_it_was_due_keep_it_as_well() {
         let story = told_of(&[
+            (3_900, "schedule", ON),
             (4_000, "copy_pages", CALLS),
             (5_040, "_raw_spin_lock_irq", OFF),
             (5_200, "copy_pages", OFF),
@@ -188,6 +190,9 @@ mod tests {
         let met = delivered_after(&[(4_000, "copy_pages", CALLS)]);
         let expected = Delivery::OffBefore { since_ns: 4_000, on_ns: 6_000, on_in: "_raw_spin_unlock_irq".to_owned() };
         assert_eq!(met, expected);
+        // Nor were they on before somebody turned them off once more.
+        let met = delivered_after(&[(4_000, "copy_pages", BLOCK), (4_400, "schedule", OFF)]);
+        assert!(matches!(met, Delivery::OffBefore { since_ns: 4_400, .. }), "{met:?}");
         // An exception meanwhile is no proof either: it returns to code with interrupts off.
         let met = delivered_after(&[
             (4_000, "copy_pages", BLOCK),
