@@ -223,7 +223,7 @@ impl Flags {
                 Change::Restored(restored) if restored.ns > due_ns || first.is_none() => {
                     restored_to_off = Some(*restored);
                 }
-                // As before anything that turns them off, they are taken to have been restored to on.
+                // Where interrupts are turned off next, they are taken to have been restored to on.
                 Change::Restored(_) => {
                     is_begin_seen = restored_to_off.is_none();
                     break;
