@@ -90,4 +90,12 @@ mod tests {
         }
         assert_eq!(looked_at, Kind::ALL.len());
     }
+
+    #[test]
+    fn a_shorter_period_is_advised_only_where_its_quota_is_large() {
+        let page = Kind::Throttled.page_text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, advice) = page.split_once("in a shorter period ").expect("advice on shorter periods");
+        assert!(advice.starts_with("shortens waits only while the quota of one period stays well above"), "{advice}");
+        assert!(advice.contains("Below that, waits get more and longer."), "{advice}");
+    }
 }
