@@ -291,8 +291,8 @@ impl Kind {
             }
             Kind::LowerPriority => "Give the late thread a real-time priority: `sudo chrt -f -p 50 TID`.",
             Kind::Throttled => {
-                "Raise the budget: cpu.max or io.max of the group, the runtime of a SCHED_DEADLINE thread, or \
-                 kernel.sched_rt_runtime_us."
+                "Raise the budget: cpu.max (version 1: cpu.cfs_quota_us; -1 ends it) or io.max of the group, the runtime of a \
+                 SCHED_DEADLINE thread, or kernel.sched_rt_runtime_us."
             }
             Kind::FairServer => {
                 "Leave normal threads some time of this CPU, or move them to another; the share is set in \

@@ -98,4 +98,13 @@ mod tests {
         assert!(advice.starts_with("shortens waits only while the quota of one period stays well above"), "{advice}");
         assert!(advice.contains("Below that, waits get more and longer."), "{advice}");
     }
+
+    #[test]
+    fn a_quota_is_raised_in_the_files_of_either_version() {
+        let remedy = Kind::Throttled.remedy(&"/web".into()).unwrap();
+        for file in ["cpu.max", "cpu.cfs_quota_us"] {
+            assert!(remedy.contains(file), "{remedy}");
+            assert!(Kind::Throttled.page_text().contains(&format!("> {file}`")), "{file}");
+        }
+    }
 }

@@ -155,7 +155,8 @@ impl<'a> End<'a> {
                 Some(format!("Look with --episode N at what {awaited} did, and ask it earlier or for less at once."))
             }
             Kind::Throttled => Some(format!(
-                "Raise the budget of {who}: cpu.max or io.max of the group, or the runtime of a SCHED_DEADLINE thread."
+                "Raise the budget of {who}: cpu.max (version 1: cpu.cfs_quota_us; -1 ends it) or io.max of the group, or the \
+                 runtime of a SCHED_DEADLINE thread."
             )),
             Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority => Some(format!(
                 "Give {awaited} more weight (nice, cpu.weight; between sessions with autogroups /proc/PID/autogroup) or a \
@@ -317,7 +318,11 @@ mod tests {
     fn a_used_up_quota_at_the_end_is_raised_where_it_is() {
         let parts = [wait(vec![step(Kind::Throttled, "/db.slice", 90, Vec::new())])];
         let (ends, _) = End::of(parts.iter());
-        assert!(ends[0].remedy().unwrap().starts_with("Raise the budget of /db.slice: cpu.max"), "{ends:?}");
+        let remedy = ends[0].remedy().unwrap();
+        assert!(
+            remedy.starts_with("Raise the budget of /db.slice: cpu.max (version 1: cpu.cfs_quota_us; "),
+            "{remedy}"
+        );
         assert_eq!(ends[0].page(), Kind::Throttled);
         assert!(End::of([].iter()).0.is_empty());
     }
