@@ -320,7 +320,7 @@ impl Kind {
             Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
             Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
             Kind::Own => {
-                "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, or begin earlier."
+                "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, split it among threads, or begin earlier."
             }
             Kind::Steal => {
                 "Give the virtual machine CPUs of its own: pinned, and not shared with others (on the host: `virsh vcpupin GUEST VCPU CPU`)."

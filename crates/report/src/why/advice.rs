@@ -97,30 +97,30 @@ pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
     let mut kinds = report.kinds();
     kinds.retain(|(kind, ns)| *kind != Kind::Idle && u128::from(*ns) * 100 >= late_ns * WORTH_A_CHANGE);
-    if !is_own_work_to_blame(report, &kinds) {
+    if !is_own_work_to_blame(report) {
         kinds.retain(|(kind, _)| *kind != Kind::Own);
-    }
-    // What a thread does itself makes nobody late but itself.
-    if kinds.len() > 1 && kinds[0].0 == Kind::Own {
-        kinds.swap(0, 1);
     }
     let largest = |(kind, _): (Kind, u64)| report.causes().iter().find(|cause| cause.kind == kind);
     let advice = kinds.into_iter().filter_map(largest).map(|cause| Advice::in_report(report, cause));
     advice.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN).collect()
 }
 
-/// Whether late threads' own work is most of all, and not what they had to catch up with after another delay.
-fn is_own_work_to_blame(report: &WhyReport<'_>, kinds: &[(Kind, u64)]) -> bool {
-    let Some(&(Kind::Own, own_ns)) = kinds.first() else { return false };
+/// Whether late threads' own work is most of all, and not what they had to catch up with after another delay: it took longer
+/// than the threshold for itself, or hardly anything else was in the way.
+pub(super) fn is_own_work_to_blame(report: &WhyReport<'_>) -> bool {
+    let largest = report.kinds().into_iter().find(|(kind, _)| *kind != Kind::Idle);
+    let Some((Kind::Own, own_ns)) = largest else { return false };
+    let own_of = |episode: &EpisodeView| time_of(episode, |kind| kind == Kind::Own);
     let is_delay = |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::KernelWake | Kind::TimerSlack);
     let is_alone = |episode: &EpisodeView| {
         let late_ns = episode.total_ns.saturating_sub(episode.idle_ns());
         u128::from(time_of(episode, is_delay)) * 100 < u128::from(late_ns) * WORTH_A_CHANGE
     };
+    // Without a threshold it is not known what would have been late anyway.
+    let is_late_anyway = |episode: &EpisodeView| episode.threshold_ns > 0 && own_of(episode) > episode.threshold_ns;
     let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
-    let alone = whole.filter(|episode| is_alone(episode));
-    let alone_ns: u64 = alone.map(|episode| time_of(episode, |kind| kind == Kind::Own)).sum();
-    alone_ns > own_ns / 2
+    let to_blame = whole.filter(|episode| is_alone(episode) || is_late_anyway(episode));
+    to_blame.map(own_of).fold(0, u64::saturating_add) > own_ns / 2
 }
 
 /// A command's words that show the episode in which a cause was longest.
@@ -205,7 +205,11 @@ mod tests {
         let alone = || of_parts(&[(Kind::Own, "late", 95), (Kind::Irq, "nic", 5)]);
         assert_eq!(told(vec![alone()]), [Kind::Own]);
         let delayed = of_parts(&[(Kind::Steal, "the host", 60), (Kind::Own, "late", 40)]);
-        assert_eq!(told(vec![alone(), alone(), delayed]), [Kind::Steal, Kind::Own]);
+        assert_eq!(told(vec![alone(), alone(), delayed]), [Kind::Own, Kind::Steal]);
+        // Work that takes longer than the threshold would have been late without the delay; shorter work would not.
+        let delayed_by = |ms| vec![of_parts(&[(Kind::Steal, "the host", ms), (Kind::Own, "late", 100 - ms)])];
+        assert_eq!(told(delayed_by(15)), [Kind::Own, Kind::Steal]);
+        assert_eq!(told(delayed_by(45)), [Kind::Steal]);
         // A delay is short beside the work, not beside time without a request.
         let served = of_parts(&[(Kind::Idle, "x", 60), (Kind::Own, "late", 34), (Kind::Steal, "the host", 6)]);
         assert_eq!(told(vec![served]), [Kind::Steal]);

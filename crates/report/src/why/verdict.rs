@@ -1,5 +1,6 @@
 //! The answer of `punctual why` in a sentence or two.
 
+use super::advice::is_own_work_to_blame;
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
 use super::model::WhyReport;
@@ -156,9 +157,10 @@ impl WhyReport<'_> {
         if !is_whole {
             let _ = write!(verdict, " with {}", percent(first.total_ns, self.late_ns()));
         }
-        let own = match self.total_of(Kind::Own) {
-            0 => String::new(),
-            own => format!(" Their own work: {}.", percent(own, self.late_ns())),
+        let own = match (kind, self.total_of(Kind::Own)) {
+            (Kind::Own, _) => self.beside_own_work(),
+            (_, 0) => String::new(),
+            (_, own) => format!(" Their own work: {}.", percent(own, self.late_ns())),
         };
         let _ = write!(
             verdict,
@@ -177,6 +179,15 @@ impl WhyReport<'_> {
         verdict
     }
 
+    /// The largest cause beside late threads' own work.
+    fn beside_own_work(&self) -> String {
+        let is_other = |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::Unknown | Kind::Blind);
+        let other = self.kinds().into_iter().find(|(kind, _)| is_other(*kind));
+        other.map_or_else(String::new, |(kind, ns)| {
+            format!(" Largest other cause: {} ({}).", kind.plural(), percent(ns, self.late_ns()))
+        })
+    }
+
     /// What the waits for other threads came down to.
     fn ends_of_waits(&self) -> String {
         let (ends, all_ns) = End::of(self.waits(None));
@@ -191,10 +202,11 @@ impl WhyReport<'_> {
     }
 
     /// The kind with the most time, how much that was, ns, and its largest cause. What a thread does itself makes
-    /// nobody late but itself: other causes come first. That no request was waiting is none.
+    /// nobody late but itself: other causes come first, unless that work is to blame. That no request was waiting is none.
     pub(super) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
         let kinds = self.kinds();
-        let is_no_cause = |kind: Kind| matches!(kind, Kind::Own | Kind::Idle);
+        let is_own = is_own_work_to_blame(self);
+        let is_no_cause = |kind: Kind| kind == Kind::Idle || (kind == Kind::Own && !is_own);
         let own = || kinds.iter().find(|(kind, _)| *kind == Kind::Own);
         let &(kind, ns) = kinds.iter().find(|(kind, _)| !is_no_cause(*kind)).or_else(own).or(kinds.first())?;
         Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
@@ -294,6 +306,28 @@ mod tests {
         assert!(of(2, vec![void(), void()]).ends_with("; their evidence is incomplete, so their causes are unknown."));
         let known = requests(vec![of_parts(&[(Kind::Wait, "store", 90)])]);
         assert!(!known.contains("evidence"), "{known}");
+    }
+
+    #[test]
+    fn work_that_is_too_long_for_itself_comes_first() {
+        let long = || {
+            let mut view =
+                of_parts(&[(Kind::Own, "late", 85), (Kind::SamePriority, "rustc", 6), (Kind::Unknown, "x", 9)]);
+            view.split.parts[2].unknown_ns = 9_000_000;
+            view
+        };
+        let told = requests(vec![long(), long()]);
+        assert_eq!(
+            told,
+            "2 requests took longer than 60.0 ms, the slowest 100 ms: 85.0 % of the 200 ms was the work of late, in 2 episodes, \
+             at most 85.0 ms of one. Largest other cause: threads of the same priority (6.0 %). Unknown: 9.0 %, out of sight: 0.0 %."
+        );
+        // Without the wait these would not have been late.
+        let told = requests(vec![of_parts(&[(Kind::Own, "late", 55), (Kind::Wait, "store", 45)])]);
+        assert!(
+            told.contains(": 45.0 % of the 100 ms was waiting for store") && told.contains("own work: 55.0 %"),
+            "{told}"
+        );
     }
 
     #[test]
