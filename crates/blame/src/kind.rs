@@ -317,7 +317,7 @@ impl Kind {
                 "Allow less: `echo 1 | sudo tee /proc/TID/timerslack_ns`, or TimerSlackNSec=1 of a systemd service; real-time \
                  threads have none."
             }
-            Kind::Sleep => "Let it wait for what it sleeps for, instead of looking for it by the clock.",
+            Kind::Sleep => FIND_THE_SLEEP,
             Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
             Kind::Own => {
                 "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, split it among threads, or begin earlier."
@@ -375,6 +375,8 @@ const OWN_WORK: [&str; 6] =
     ["device_callback", "device_interrup", "modem_callback", "modem_interrup", "drill_softirq", "drill_irq"];
 /// What helps against them.
 const END_OWN_WORK: &str = "Stop it: a device, drill or modem of punctual runs there.";
+/// What helps against a sleep of the late thread itself.
+const FIND_THE_SLEEP: &str = "Find the sleep in the late thread (a back-off, a rate limit, a loop that polls): shorten it, or wait there for the event itself.";
 
 fn is_own_work(name: &str) -> bool {
     OWN_WORK.iter().any(|own| name.starts_with(own))

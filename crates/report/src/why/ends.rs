@@ -154,6 +154,10 @@ impl<'a> End<'a> {
             Kind::Own => {
                 Some(format!("Look with --episode N at what {awaited} did, and ask it earlier or for less at once."))
             }
+            Kind::Sleep => Some(format!(
+                "Find the sleep in {awaited} (a back-off, a rate limit, a loop that polls): shorten it, or wait there for the \
+                 event itself."
+            )),
             Kind::Throttled => Some(format!(
                 "Raise the budget of {who}: cpu.max (version 1: cpu.cfs_quota_us; -1 ends it) or io.max of the group, or the \
                  runtime of a SCHED_DEADLINE thread."
@@ -325,5 +329,16 @@ mod tests {
         );
         assert_eq!(ends[0].page(), Kind::Throttled);
         assert!(End::of([].iter()).0.is_empty());
+    }
+
+    #[test]
+    fn a_sleep_at_the_end_is_looked_for_in_whoever_slept() {
+        let slept = step(Kind::Sleep, "hrtimer_wakeup", 90, Vec::new());
+        let parts = [wait(vec![step(Kind::Wait, "store", 90, vec![slept])])];
+        let (ends, _) = End::of(parts.iter());
+        let remedy = ends[0].remedy().unwrap();
+        assert!(remedy.starts_with("Find the sleep in store (a back-off, a rate limit, "), "{remedy}");
+        let own = Kind::Sleep.remedy(&"hrtimer_wakeup".into()).unwrap();
+        assert!(own.starts_with("Find the sleep in the late thread (a back-off, a rate limit, "), "{own}");
     }
 }
