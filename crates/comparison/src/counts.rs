@@ -57,6 +57,8 @@ pub struct EventCount {
     pub least: u64,
     /// Out of how many cycles or blocks, or in how much time, ns; 0 if they could not be counted.
     pub exposure: u64,
+    /// Out of how many requests, if that was counted in every run; `None` for others.
+    pub all: Option<u64>,
 }
 
 /// Events of one kind on both sides.
@@ -131,7 +133,7 @@ pub(crate) fn shared_devices<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<&'a str> {
 
 fn underruns(run: &Run, device: &str) -> OfRun {
     let Some(own) = run.served.iter().find(|own| own.device == device) else { return OfRun::default() };
-    let count = EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks };
+    let count = EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks, all: None };
     OfRun { count, in_time: own.in_time.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 
@@ -154,13 +156,14 @@ fn cycles(run: &Run, name: &str) -> OfRun {
         in_time.iter_mut().zip(long.counts()).for_each(|(sum, count)| *sum += count);
     }
     let (least, events) = sum.own_overruns_between();
-    OfRun { count: EventCount { events, least, exposure: sum.own_cycles() }, in_time }
+    OfRun { count: EventCount { events, least, exposure: sum.own_cycles(), all: None }, in_time }
 }
 
 fn requests(run: &Run) -> OfRun {
     let recorder = run.document.recorder.as_ref();
     let late = recorder.map_or(0, |recorder| recorder.late);
-    let count = EventCount { events: late, least: late, exposure: recorder.map_or(0, |recorder| recorder.armed_ns) };
+    let (exposure, all) = recorder.map_or((0, None), |recorder| (recorder.armed_ns, recorder.requests));
+    let count = EventCount { events: late, least: late, exposure, all };
     OfRun { count, in_time: run.slow_requests.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 
@@ -196,10 +199,12 @@ fn rate_runs_needed(a: &[OfRun], b: &[OfRun]) -> Option<usize> {
 }
 
 fn sum(runs: &[OfRun]) -> EventCount {
-    runs.iter().fold(EventCount::default(), |sum, run| EventCount {
+    let all = runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.count.all?)));
+    runs.iter().fold(EventCount { all, ..EventCount::default() }, |sum, run| EventCount {
         events: sum.events.saturating_add(run.count.events),
         least: sum.least.saturating_add(run.count.least),
         exposure: sum.exposure.saturating_add(run.count.exposure),
+        ..sum
     })
 }
 
@@ -277,7 +282,7 @@ pub(crate) mod tests {
     fn run(events: u64, bursts: u64) -> OfRun {
         let mut in_time = InTime::new(0, RUN_NS);
         (0..events).for_each(|event| in_time.take(event % bursts * (RUN_NS / bursts)));
-        let count = EventCount { events, least: events, exposure: RUN_NS };
+        let count = EventCount { events, least: events, exposure: RUN_NS, all: Some(1_000) };
         OfRun { count, in_time: in_time.counts().to_vec() }
     }
 
@@ -293,6 +298,7 @@ pub(crate) mod tests {
     fn what_happens_in_every_run_of_one_side_and_in_none_of_the_other_differs() {
         let found = compared(&spread_out(&[137, 143, 147]), &spread_out(&[0, 0, 0]));
         assert_eq!((found.outcome, found.a.events, found.b.events), (Outcome::Better, 427, 0), "{found:?}");
+        assert_eq!((found.a.all, found.b.all), (Some(3_000), Some(3_000)), "{found:?}");
         let RateRatio { low, estimate, high } = found.ratio;
         assert!(low.is_none() && estimate == Some(0.0) && high.is_some_and(|high| high < 0.1), "{found:?}");
         assert_eq!(compared(&spread_out(&[0, 0, 0]), &spread_out(&[137, 143, 147])).outcome, Outcome::Worse);
@@ -309,7 +315,8 @@ pub(crate) mod tests {
         assert_eq!((none.outcome, none.ratio.low, none.ratio.high), (Outcome::NoDifference, None, None));
         // A run that could not count.
         let uncounted = [OfRun::default(), run(200, 200), run(200, 200)];
-        assert_eq!(compared(&uncounted, &spread_out(&[0, 0, 0])).ratio.high, None);
+        let found = compared(&uncounted, &spread_out(&[0, 0, 0]));
+        assert_eq!((found.ratio.high, found.a.all), (None, None));
     }
 
     #[test]

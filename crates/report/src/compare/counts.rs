@@ -4,12 +4,14 @@ use super::words::{factor, outcome};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{capitalized, grouped, table};
-use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing};
 use punctual_recording::{counted, format_ns, printable};
 use serde::Serialize;
 
 /// The most loops, or devices, that a verdict names.
 const MAX_NAMED: usize = 3;
+/// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
+const FAR_APART: f64 = 2.0;
 
 /// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
 /// period, or runs a device, asks for these.
@@ -47,6 +49,9 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
             out_of(row, &row.b)
         );
     }
+    if let Some(sentence) = seen_in_too_few(row, standing) {
+        return sentence;
+    }
     let verdict = match (row.outcome, standing == Standing::Systems) {
         (Outcome::Worse, true) => format!("Worse: more {what}"),
         (Outcome::Better, true) => format!("Better: fewer {what}"),
@@ -57,6 +62,45 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
     };
     let (a, b) = (side(row, &row.a), side(row, &row.b));
     format!("{verdict}: {b} on B, {a} on A ({}).", times_as_often(row))
+}
+
+/// That one side has more slow requests where only too few runs keep that from being a verdict: so many more are not called
+/// no difference.
+fn seen_in_too_few(row: &CountComparison, standing: Standing) -> Option<String> {
+    let Standing::TooFewRuns { more } = standing else { return None };
+    if !differs_without_a_verdict(row, standing) {
+        return None;
+    }
+    let is_more = row.ratio.estimate.is_none_or(|estimate| estimate > 1.0);
+    let ratio = row.ratio.estimate.filter(|estimate| *estimate > 0.0);
+    let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} times as often)", factor(estimate)));
+    Some(format!(
+        "B has {} {} in these runs: {} on B, {} on A{ratio}; {} too few for a verdict.",
+        if is_more { "more" } else { "fewer" },
+        what(&row.what),
+        side(row, &row.b),
+        side(row, &row.a),
+        if more == [MIN_RUNS - 1; 2] { "one run of each side is" } else { "these runs are" },
+    ))
+}
+
+/// Whether slow requests are further apart than events that are independent of each other would be, and only too few runs
+/// keep that from being a verdict.
+fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
+    let is_asked = matches!(row.what, Counted::Requests { .. }) && row.outcome == Outcome::NoDifference;
+    let (a, b) = (row.a.exposure as f64, row.b.exposure as f64);
+    let all = row.a.events as f64 + row.b.events as f64;
+    if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || a <= 0.0 || b <= 0.0 {
+        return false;
+    }
+    let share = b / (a + b);
+    let deviation = (all * share * (1.0 - share)).sqrt();
+    (row.b.events as f64 - all * share).abs() > FAR_APART * deviation
+}
+
+/// What B is, as the table says it.
+fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
+    if differs_without_a_verdict(row, standing) { "too few runs" } else { row.outcome.name() }
 }
 
 fn what(counted: &Counted) -> String {
@@ -76,16 +120,25 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
         true => format!("{} to {}", grouped(count.least), grouped(count.events)),
         false => grouped(count.events),
     };
-    let preposition = if matches!(row.what, Counted::Requests { .. }) { "in" } else { "of" };
+    let is_in_time = matches!(row.what, Counted::Requests { .. }) && all_of(count).is_none();
+    let preposition = if is_in_time { "in" } else { "of" };
     format!("{events} {preposition} {}", out_of(row, count))
 }
 
 fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match row.what {
         Counted::Cycles { .. } => grouped(count.exposure),
-        Counted::Requests { .. } => format_ns(count.exposure),
+        Counted::Requests { .. } => {
+            let all = all_of(count).map_or_else(String::new, |all| format!("{} in ", grouped(all)));
+            all + &format_ns(count.exposure)
+        }
         Counted::Underruns { .. } => counted(count.exposure, "block"),
     }
+}
+
+/// Out of how many requests, if that is known.
+fn all_of(count: &EventCount) -> Option<u64> {
+    count.all.filter(|all| *all >= count.events)
 }
 
 /// How many times as often on B, with limits.
@@ -108,7 +161,8 @@ pub(super) fn counts_table(comparison: &Comparison) -> String {
         1..3,
         comparison.counts.iter().map(|row| {
             let (a, b) = (side(row, &row.a), side(row, &row.b));
-            vec![what(&row.what), a, b, format!("{} ({})", row.outcome.name(), times_as_often(row))]
+            let verdict = is_what(row, comparison.standing);
+            vec![what(&row.what), a, b, format!("{verdict} ({})", times_as_often(row))]
         }),
     )
 }
@@ -122,7 +176,11 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     let rows = comparison.counts.iter().map(|row| {
         let (a, b) = (side(row, &row.a), side(row, &row.b));
         let cells = [what(&row.what), a, b, times_as_often(row)].map(Value::text);
-        cells.into_iter().chain([outcome(row.outcome)]).collect()
+        let verdict = match differs_without_a_verdict(row, comparison.standing) {
+            true => Value::text(is_what(row, comparison.standing)),
+            false => outcome(row.outcome),
+        };
+        cells.into_iter().chain([verdict]).collect()
     });
     Some(Section {
         id: "counts".into(),
@@ -173,6 +231,8 @@ struct SideCountRow {
     watched_ns: Option<u64>,
     /// Out of how many blocks; null for others than underruns.
     blocks: Option<u64>,
+    /// Out of how many requests; null if they were not counted, and for others.
+    requests: Option<u64>,
 }
 
 impl<'a> CountRow<'a> {
@@ -190,6 +250,7 @@ impl<'a> CountRow<'a> {
                 cycles: of("cycles"),
                 watched_ns: of("requests"),
                 blocks: of("underruns"),
+                requests: count.all,
             }
         };
         CountRow {
@@ -212,7 +273,7 @@ mod tests {
     use punctual_comparison::RateRatio;
 
     fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
-        let count = |(events, exposure)| EventCount { events, least: events, exposure };
+        let count = |(events, exposure)| EventCount { events, least: events, exposure, all: None };
         let [low, estimate, high] = limits;
         CountComparison {
             what,
@@ -264,5 +325,36 @@ mod tests {
         );
         let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
         assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));
+    }
+
+    #[test]
+    fn far_fewer_slow_requests_in_too_few_runs_are_told_without_a_verdict() {
+        let second = 1_000_000_000;
+        let told = |a: (u64, u64), b: (u64, u64), limits, standing| {
+            let what = Counted::Requests { threshold_ns: 20_000_000 };
+            let mut found = row(what, (a.0, 7 * second), (b.0, 7 * second), limits, Outcome::NoDifference);
+            (found.a.all, found.b.all) = (Some(a.1), Some(b.1));
+            (sentence(&found, standing), is_what(&found, standing))
+        };
+        let one_each = Standing::TooFewRuns { more: [2, 2] };
+        let none = [None, Some(0.0), Some(4.2)];
+        let (words, cell) = told((154, 374), (0, 201), none, one_each);
+        assert_eq!(
+            words,
+            "B has fewer requests slower than 20.0 ms in these runs: 0 of 201 in 7.00 s on B, 154 of 374 in 7.00 s on A; one \
+             run of each side is too few for a verdict."
+        );
+        assert_eq!(cell, "too few runs");
+        let (words, _) =
+            told((34, 173), (60, 166), [Some(0.2), Some(1.76), Some(9.0)], Standing::TooFewRuns { more: [1, 2] });
+        assert!(words.starts_with("B has more requests slower than 20.0 ms in these runs: 60 of 166 in "), "{words}");
+        assert!(words.ends_with(" on A (1.76 times as often); these runs are too few for a verdict."), "{words}");
+        let (words, _) = told((0, 201), (154, 374), [Some(0.3), None, None], one_each);
+        assert!(words.starts_with("B has more ") && words.contains("on A; one run"), "{words}");
+        // About as many; and with enough runs, no difference was found.
+        for (b, standing) in [(38, one_each), (60, Standing::Systems)] {
+            let (words, cell) = told((34, 173), (b, 166), [Some(0.2), Some(1.1), Some(9.0)], standing);
+            assert!(words.contains("difference in requests") && cell == Outcome::NoDifference.name(), "{words} {cell}");
+        }
     }
 }
