@@ -146,7 +146,7 @@ mod tests {
         let moved = told([7_750_000, 25_700_000], Some(11_544));
         assert!(
             moved.starts_with(
-                "2 of 11,544 recognised requests took longer than p99 so far (7.75 ms to 25.7 ms), the slowest 100 ms: 90.0 % of the 200 ms was"
+                "2 of 11,544 recognised requests took longer than p99 so far (7.75 ms to 25.7 ms), the slowest 100 ms: 90.0 % of the 200 ms that they took was"
             ),
             "{moved}"
         );
@@ -160,7 +160,7 @@ mod tests {
         let told = requests(vec![idle(), idle()]);
         assert!(told.starts_with("No request is known to have been late: 2 "), "{told}");
         let told = requests(vec![idle(), of_parts(&[(Kind::Wait, "store", 80), (Kind::Own, "late", 20)])]);
-        assert!(told.contains("72.7 % of the 110 ms was waiting for store"), "{told}");
+        assert!(told.contains("72.7 % of the 110 ms that they took was waiting for store"), "{told}");
         assert!(told.ends_with(" Another 1 only seems late: no request was waiting (idle)."), "{told}");
         // What is called the slowest has no more than all of them together.
         let told =
@@ -177,7 +177,7 @@ mod tests {
         let told = requests(vec![untold(90), untold(80), untold(30)]);
         assert!(
             told.starts_with(
-                "1 request took longer than 60.0 ms, and another 2 may have been waiting for their next one: 66.7 % of the 300 ms was unknown: \
+                "1 request took longer than 60.0 ms, and another 2 may have been waiting for their next one: 66.7 % of the 300 ms that they took was unknown: \
                  a wait for an answer or for the next request, in 3 episodes"
             ),
             "{told}"
@@ -211,7 +211,9 @@ mod tests {
         let void = EpisodeView { void: Some("overwritten".into()), total_ns: 300_000_000, ..whole() };
         let told = requests(vec![whole(), void, whole()]);
         assert!(
-            told.starts_with("3 requests took longer than 60.0 ms, the slowest known 100 ms: 90.0 % of the 200 ms was"),
+            told.starts_with(
+                "3 requests took longer than 60.0 ms, the slowest known 100 ms: 90.0 % of the 200 ms that they took was"
+            ),
             "{told}"
         );
         assert!(

@@ -146,7 +146,11 @@ impl WhyReport<'_> {
             self.how_many(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
-            if self.of_responses() { "" } else { " of lateness" },
+            match (self.of_responses(), self.whole()) {
+                (false, _) => " of lateness",
+                (true, 1) => " that it took",
+                (true, _) => " that they took",
+            },
             if is_whole {
                 kind.cause(&self.who(&numbered(&first.who, first.thread), first.cgroup.as_deref(), first.turn))
             } else {
@@ -319,13 +323,14 @@ mod tests {
         let told = requests(vec![long(), long()]);
         assert_eq!(
             told,
-            "2 requests took longer than 60.0 ms, the slowest 100 ms: 85.0 % of the 200 ms was the work of late, in 2 episodes, \
+            "2 requests took longer than 60.0 ms, the slowest 100 ms: 85.0 % of the 200 ms that they took was the work of late, in 2 episodes, \
              at most 85.0 ms of one. Largest other cause: threads of the same priority (6.0 %). Unknown: 9.0 %, out of sight: 0.0 %."
         );
         // Without the wait these would not have been late.
         let told = requests(vec![of_parts(&[(Kind::Own, "late", 55), (Kind::Wait, "store", 45)])]);
         assert!(
-            told.contains(": 45.0 % of the 100 ms was waiting for store") && told.contains("own work: 55.0 %"),
+            told.contains(": 45.0 % of the 100 ms that it took was waiting for store")
+                && told.contains("own work: 55.0 %"),
             "{told}"
         );
     }
