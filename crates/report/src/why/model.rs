@@ -1,6 +1,6 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
-use super::words::with_group;
+use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
 use punctual_blame::{
     ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who,
@@ -9,6 +9,7 @@ use punctual_blame::{
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
 use punctual_recording::{Document, Episode, RecorderSummary, Stage, agreeing, counted, grouped};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Causes below this share of the late time, in thousandths, are summed up in text.
@@ -31,6 +32,8 @@ pub struct EpisodeView {
     pub cgroup: Option<String>,
     /// The number and name of its process, if that is known.
     pub process: Option<(u32, String)>,
+    /// The numbers of the processes of threads that are told by their numbers, as far as they are known, by these.
+    pub(super) processes: BTreeMap<u32, u32>,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// How late it was, ns.
@@ -69,6 +72,7 @@ impl EpisodeView {
             victim: episode.victim.clone(),
             cgroup: punctual_blame::cgroup(episode, episode.victim.tid),
             process: process_of(episode),
+            processes: processes_of(episode, &split),
             expected_ns: episode.expected_ns,
             total_ns: episode.total_ns(),
             threshold_ns: episode.threshold_ns,
@@ -145,6 +149,15 @@ fn process_of(episode: &Episode) -> Option<(u32, String)> {
     let process = episode.processes.iter().find(|process| process.threads.contains(&victim.tid))?;
     let name = if process.name.is_empty() { &victim.name } else { &process.name };
     Some((process.number, name.clone()))
+}
+
+/// The processes of the threads that parts are told apart by, by the numbers of these.
+pub(super) fn processes_of(episode: &Episode, split: &Split) -> BTreeMap<u32, u32> {
+    let in_name = |part: &Part| part.thread.filter(|tid| number_in(&part.who) == Some(*tid));
+    let told: BTreeSet<u32> = split.parts.iter().filter_map(|part| part.number().or_else(|| in_name(part))).collect();
+    let threads =
+        episode.processes.iter().flat_map(|process| process.threads.iter().map(move |tid| (*tid, process.number)));
+    threads.filter(|(tid, _)| told.contains(tid)).collect()
 }
 
 /// A question about only one thread, or about those of one name.
@@ -336,6 +349,13 @@ impl<'a> WhyReport<'a> {
 
     pub(super) fn total_of(&self, kind: Kind) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
+    }
+
+    /// A cause's name, with the numbers of its thread and its process where several threads have the name.
+    pub(super) fn named(&self, cause: &Cause) -> Who {
+        let of = |tid: u32| self.episodes.iter().find_map(|episode| episode.processes.get(&tid).copied());
+        let process = cause.thread.or_else(|| number_in(&cause.who)).and_then(of);
+        numbered(&cause.who, cause.thread, process)
     }
 
     /// A culprit's name with its control group, if that is not the root or differs from a victim's.

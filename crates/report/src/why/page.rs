@@ -5,7 +5,7 @@ use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
 use super::text::notes;
 use super::waits::rows;
-use super::words::{as_detail, numbered, part_of_wait, percent};
+use super::words::{as_detail, part_of_wait, percent};
 use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
@@ -66,7 +66,7 @@ fn causes(report: &WhyReport<'_>) -> String {
     for cause in report.shown_causes() {
         let code = cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default();
         rows.push(vec![
-            Value::text(numbered(&cause.who, cause.thread).to_string()),
+            Value::text(report.named(cause).to_string()),
             if cause.kind == Kind::Idle { Value::text("") } else { share(cause.total_ns) },
             Value::text(cause.kind.name()),
             Value::text(code),

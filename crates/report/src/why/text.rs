@@ -2,7 +2,7 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::processes;
-use super::words::{as_detail, beside, is_name, numbered, percent, with_group};
+use super::words::{as_detail, beside, is_name, number_in, numbered, percent, with_group};
 use crate::layout::{agreeing, counted, day, grouped, microseconds, table, time_of_day};
 use crate::next_text;
 use punctual_blame::Kind;
@@ -146,7 +146,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
         row
     };
     for cause in report.shown_causes() {
-        let who = report.who(&numbered(&cause.who, cause.thread), cause.cgroup.as_deref(), cause.turn);
+        let who = report.who(&report.named(cause), cause.cgroup.as_deref(), cause.turn);
         let name = format!("{who}{}", beside(cause));
         rows.push(row(
             cause.kind.label(),
@@ -245,8 +245,10 @@ fn part_table(episode: &EpisodeView, whole: bool) -> String {
             continue;
         }
         let detail = part.detail.as_ref().filter(|detail| !is_name(detail, &part.who)).map(as_detail);
+        let told = part.number().or_else(|| number_in(&part.who));
+        let process = told.and_then(|tid| episode.processes.get(&tid).copied());
         let who = with_group(
-            &numbered(&part.who, part.number()),
+            &numbered(&part.who, part.number(), process),
             part.cgroup.as_deref(),
             part.turn,
             episode.cgroup.as_deref() == part.cgroup.as_deref(),

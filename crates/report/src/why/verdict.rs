@@ -4,7 +4,7 @@ use super::advice::is_own_work_to_blame;
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
 use super::model::WhyReport;
-use super::words::{beside, numbered, percent};
+use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -152,9 +152,9 @@ impl WhyReport<'_> {
                 (true, _) => " that they took",
             },
             if is_whole {
-                kind.cause(&self.who(&numbered(&first.who, first.thread), first.cgroup.as_deref(), first.turn))
+                kind.cause(&self.who(&self.named(first), first.cgroup.as_deref(), first.turn))
             } else {
-                format!("{}: most {}", kind.plural(), numbered(&first.who, first.thread))
+                format!("{}: most {}", kind.plural(), self.named(first))
             },
         );
         verdict.push_str(&beside(first));

@@ -20,12 +20,23 @@ pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is
     }
 }
 
-/// The name, with the number of its thread where several have the name.
-pub(super) fn numbered(who: &Who, thread: Option<u32>) -> Who {
-    match (who, thread) {
-        (Who::Seen(name), Some(tid)) => Who::Seen(format!("{name} (thread {tid})")),
-        (who, _) => who.clone(),
+/// The name, with the number of its thread, and that of its process if it is known, where several have the name.
+pub(super) fn numbered(who: &Who, thread: Option<u32>, process: Option<u32>) -> Who {
+    match (who, thread, process) {
+        (Who::Seen(name), Some(tid), Some(process)) => Who::Seen(format!("{name} (thread {tid} of process {process})")),
+        (Who::Seen(name), Some(tid), None) => Who::Seen(format!("{name} (thread {tid})")),
+        // The name has the thread's number already.
+        (Who::Seen(name), None, Some(process)) if number_in(who).is_some() => {
+            Who::Seen(format!("{} of process {process})", name.trim_end_matches(')')))
+        }
+        (who, ..) => who.clone(),
     }
+}
+
+/// The number of the thread that a name ends with, as that of a thread does for which another one of its name waits.
+pub(super) fn number_in(who: &Who) -> Option<u32> {
+    let (_, rest) = who.name().rsplit_once(" (thread ")?;
+    rest.strip_suffix(')')?.parse().ok()
 }
 
 /// A weight; with the reason, if it means that the thread runs only when nobody else wants the CPU.
