@@ -318,6 +318,45 @@ fn a_command_that_got_no_reservation_is_no_success() {
     assert_eq!(ended(&[], "exit 7").0, 7);
 }
 
+/// Sleeps 10 ms at a real-time priority and three times in turn otherwise, as a loop does that others keep from the CPU.
+const STARVED: &str = "\
+import os, time
+turn = 0
+while True:
+    turn += 1
+    real_time = os.sched_getscheduler(0) == os.SCHED_FIFO
+    time.sleep(0.01 if real_time else (0.001, 0.012, 0.02)[turn % 3])
+";
+
+#[test]
+fn a_loop_that_is_periodic_only_at_the_priority_has_a_reservation_too() {
+    requires!(
+        "a_loop_that_is_periodic_only_at_the_priority_has_a_reservation_too",
+        "followed threads",
+        "deadline reservation"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let mut met = Vec::new();
+    for attempt in support::attempts(support::MAX_ATTEMPTS) {
+        let output = format!("r{attempt}");
+        let words = ["reserve", "--json", "-q", "-o", &output];
+        let words: Vec<&str> = words.iter().chain(&SHORT).chain(&["--", "python3", "-c", STARVED]).copied().collect();
+        let answer = json(&run(directory.path(), &words));
+        // On a busy machine it may wake too seldom.
+        if answer["error"].is_string() {
+            met.push(answer["error"].to_string());
+            continue;
+        }
+        let period_ns = answer["thread"]["period_ns"].as_u64().unwrap();
+        assert!((9_000_000..16_000_000).contains(&period_ns), "{answer}");
+        let notes = answer["notes"].as_array().unwrap();
+        let said = |note: &Value| note.as_str().unwrap().contains("woke too irregularly to show a period");
+        assert!(notes.iter().any(said), "{answer}");
+        return;
+    }
+    panic!("none found: {met:?}");
+}
+
 #[test]
 fn a_program_without_a_job_is_told_so() {
     requires!("a_program_without_a_job_is_told_so", "followed threads", "deadline reservation");

@@ -108,6 +108,7 @@ impl<'a> DeviceRuns<'a> {
             scheduling: self.subject.scheduling.to_string(),
             is_at_least,
             others: Vec::new(),
+            note: None,
         };
         // A block is due when the buffers after it have gone.
         let deadline_ns = u64::from(profile.buffers.saturating_sub(1)).saturating_mul(period_ns);

@@ -151,6 +151,7 @@ pub struct Reserved {
 impl Reserved {
     fn begin(chosen: Chosen, job: Job, lateness_ns: u64) -> Reserved {
         Reserved {
+            notes: chosen.note.clone().into_iter().collect(),
             chosen,
             job,
             lateness_ns,
@@ -165,7 +166,6 @@ impl Reserved {
             proof: None,
             end: StudyEnd::Finished,
             stays: false,
-            notes: Vec::new(),
         }
     }
 

@@ -5,8 +5,9 @@ use super::program::Program;
 use super::subject::Tried as _;
 use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
 use crate::StudyError;
-use punctual_kernel::other_thread::Before;
+use punctual_kernel::other_thread::{Before, ThreadScheduling};
 use punctual_probe::Selection;
+use punctual_recording::format_ns;
 use punctual_reserve::{Activation, MIN_PERIOD_NS, NotPeriodic, PeriodicJob, Setting, periodic};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -37,12 +38,32 @@ pub struct Chosen {
     pub is_at_least: bool,
     /// The program's other periodic threads, those that take more CPU time first.
     pub others: Vec<Candidate>,
+    /// What a reader must know of how its job was found.
+    pub note: Option<String>,
 }
 
 /// How many threads to look at.
 const MAX_THREADS: usize = 256;
 /// How many activations of a thread are enough.
 const MAX_ACTIVATIONS: usize = 20_000;
+
+/// How many threads without a period are tried at the priority: each is measured once more.
+const MAX_STARVED: usize = 3;
+
+/// A thread in which no period was found.
+struct Unfit {
+    tid: u32,
+    name: String,
+    /// How often it was seen to wake.
+    activations: usize,
+    /// How late its wakeups were without waiting for the CPU, at most, ns.
+    lateness_ns: u64,
+    scheduling: ThreadScheduling,
+    why: NotPeriodic,
+}
+
+/// What each thread did, by its number, and how late its wakeups were without waiting for the CPU, at most, ns.
+type Seen = HashMap<u32, (Vec<Activation>, u64)>;
 
 /// Watches all threads for a while and chooses one. Returns also how late its wakeups were without waiting for the CPU,
 /// at most, ns.
@@ -51,8 +72,48 @@ pub(super) fn choose(
     program: &mut Program<'_>,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(Chosen, u64), StudyError> {
+    let mut unfit = Vec::new();
+    let mut found = Vec::new();
+    for (tid, (mut activations, lateness_ns)) in watch(plan, program, observe)? {
+        let Ok(Before { name, scheduling, .. }) = Before::of(tid) else { continue };
+        // It is another one's already.
+        if program.has_chosen(tid) {
+            continue;
+        }
+        if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&name)) {
+            continue;
+        }
+        activations.sort_by_key(|activation| activation.released_ns);
+        match periodic(&activations).and_then(|job| long_enough(plan, job)) {
+            Ok(job) => found.push((Candidate { tid, name, job }, scheduling, lateness_ns)),
+            Err(why) => {
+                unfit.push(Unfit { tid, name, activations: activations.len(), lateness_ns, scheduling, why });
+            }
+        }
+    }
+    let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
+    found.sort_by(|one, other| load(&other.0.job).total_cmp(&load(&one.0.job)));
+    if found.is_empty() {
+        return starved(plan, program, unfit, observe);
+    }
+    let (chosen, scheduling, lateness_ns) = found.remove(0);
+    let others = found.into_iter().map(|(candidate, ..)| candidate).collect();
+    let Candidate { tid, name, job } = chosen;
+    program.choose(tid);
+    let is_at_least = scheduling.is_at_least(plan.priority);
+    let job = by_itself(plan, program, (tid, is_at_least), "by-itself.punctual", observe)?.unwrap_or(job);
+    let scheduling = scheduling.to_string();
+    Ok((Chosen { tid: Some(tid), name, job, scheduling, is_at_least, others, note: None }, lateness_ns))
+}
+
+/// What all threads do for a while.
+fn watch(
+    plan: &ReservePlan,
+    program: &mut Program<'_>,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<Seen, StudyError> {
     let duration = Duration::from_nanos(plan.measure_ns);
-    let mut seen: HashMap<u32, (Vec<Activation>, u64)> = HashMap::new();
+    let mut seen = Seen::new();
     let output = plan.directory.join("measured.punctual");
     let end = program.follow(program.everybody(), output, duration, &mut |followed| {
         for (tid, activation, lateness_ns) in followed.activations {
@@ -68,46 +129,51 @@ pub(super) fn choose(
         let progress = ReserveProgress { doing: Doing::Measuring, elapsed: followed.elapsed, duration };
         if observe(&progress) { Next::Go } else { Next::Stop }
     })?;
-    let failed = |why: String| Err(StudyError::Setting(why));
+    let failed = |why: &str| Err(StudyError::Setting(why.to_owned()));
     match end {
-        StudyEnd::Finished => {}
-        StudyEnd::Interrupted => return failed("interrupted before a periodic thread was found".to_owned()),
+        StudyEnd::Finished => Ok(seen),
+        StudyEnd::Interrupted => failed("interrupted before a periodic thread was found"),
         StudyEnd::ProgramEnded => {
-            return failed(
-                "the program ended while punctual looked at its threads: give one that keeps running".to_owned(),
-            );
+            failed("the program ended while punctual looked at its threads: give one that keeps running")
         }
     }
-    let mut why_not = Vec::new();
-    let mut found = Vec::new();
-    for (tid, (mut activations, latest_ns)) in seen {
-        let Ok(before) = Before::of(tid) else { continue };
-        // It is another one's already.
-        if program.has_chosen(tid) {
-            continue;
-        }
-        if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&before.name)) {
-            continue;
-        }
-        activations.sort_by_key(|activation| activation.released_ns);
-        match periodic(&activations).and_then(|job| long_enough(plan, job)) {
-            Ok(job) => found.push((Candidate { tid, name: before.name, job }, before.scheduling, latest_ns)),
-            Err(why) => why_not.push((activations.len(), before.name, why)),
-        }
+}
+
+/// No thread is periodic as it is. A loop that others keep from the CPU skips periods, or does the jobs of several in one
+/// go: those that woke most often are tried at the priority, at which nothing ordinary does that.
+fn starved(
+    plan: &ReservePlan,
+    program: &mut Program<'_>,
+    mut unfit: Vec<Unfit>,
+    observe: &mut dyn FnMut(&ReserveProgress) -> bool,
+) -> Result<(Chosen, u64), StudyError> {
+    unfit.sort_by_key(|thread| std::cmp::Reverse(thread.activations));
+    let candidates = unfit.iter().filter(|thread| may_be_starved(thread, plan.priority)).take(MAX_STARVED);
+    for (place, thread) in candidates.enumerate() {
+        program.choose(thread.tid);
+        let output = format!("by-itself-{}.punctual", place + 1);
+        let Some(job) = by_itself(plan, program, (thread.tid, false), &output, observe)? else { continue };
+        let chosen = Chosen {
+            tid: Some(thread.tid),
+            name: thread.name.clone(),
+            job,
+            scheduling: thread.scheduling.to_string(),
+            is_at_least: false,
+            others: Vec::new(),
+            note: Some(format!(
+                "As it was, `{}` woke too irregularly to show a period: others kept it from the CPU. Its period and its work were \
+                 measured at fifo:{}.",
+                thread.name, plan.priority
+            )),
+        };
+        return Ok((chosen, thread.lateness_ns));
     }
-    let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
-    found.sort_by(|one, other| load(&other.0.job).total_cmp(&load(&one.0.job)));
-    if found.is_empty() {
-        return failed(nobody(plan, why_not));
-    }
-    let (chosen, scheduling, latest_ns) = found.remove(0);
-    let others = found.into_iter().map(|(candidate, ..)| candidate).collect();
-    let Candidate { tid, name, job } = chosen;
-    program.choose(tid);
-    let is_at_least = scheduling.is_at_least(plan.priority);
-    let job = by_itself(plan, program, (tid, is_at_least), observe)?.unwrap_or(job);
-    let scheduling = scheduling.to_string();
-    Ok((Chosen { tid: Some(tid), name, job, scheduling, is_at_least, others }, latest_ns))
+    Err(StudyError::Setting(nobody(plan, unfit.first())))
+}
+
+/// Whether the priority may show a period of this thread.
+fn may_be_starved(thread: &Unfit, priority: u32) -> bool {
+    matches!(thread.why, NotPeriodic::Irregular(_)) && !thread.scheduling.is_at_least(priority)
 }
 
 /// The thread's job when nothing ordinary keeps it from the CPU: a starved thread does two jobs in one go. `None` if
@@ -116,6 +182,7 @@ fn by_itself(
     plan: &ReservePlan,
     program: &mut Program<'_>,
     (tid, is_at_least): (u32, bool),
+    output: &str,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<Option<PeriodicJob>, StudyError> {
     let setting = if is_at_least { Setting::AsItWas } else { Setting::Priority(plan.priority) };
@@ -124,7 +191,7 @@ fn by_itself(
     }
     let duration = Duration::from_nanos(plan.measure_ns);
     let mut activations = Vec::new();
-    let output = plan.directory.join("by-itself.punctual");
+    let output = plan.directory.join(output);
     let end = program.follow(Selection::of_thread(tid), output, duration, &mut |followed| {
         let own = followed.activations.iter().filter(|(of, ..)| *of == tid).map(|(_, activation, _)| *activation);
         activations.extend(own.take(MAX_ACTIVATIONS - activations.len()));
@@ -145,31 +212,90 @@ fn long_enough(plan: &ReservePlan, job: PeriodicJob) -> Result<PeriodicJob, NotP
     if within_ns < MIN_PERIOD_NS { Err(NotPeriodic::TooShort(within_ns)) } else { Ok(job) }
 }
 
-/// Why there is no thread to reserve for, and what to do.
-fn nobody(plan: &ReservePlan, mut why_not: Vec<(usize, String, NotPeriodic)>) -> String {
-    why_not.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-    let measured = punctual_recording::format_ns(plan.measure_ns);
+/// Why there is no thread to reserve for, and what to do. `first` woke most often.
+fn nobody(plan: &ReservePlan, first: Option<&Unfit>) -> String {
     let whose = match &plan.subject {
         Subject::Command(program) => format!("`{}`", program.name),
         Subject::Process(process) => format!("process {process}"),
         Subject::Device(device) => format!("device {}", device.profile.id),
     };
     let wanted = plan.thread.as_ref().map(|wanted| format!(" named {}", wanted.as_str())).unwrap_or_default();
-    let nearest = match why_not.first() {
+    let measured = format_ns(plan.measure_ns);
+    let nearest = match first {
         None => format!("none{wanted} woke in {measured}"),
-        Some((count, name, NotPeriodic::TooFew(_))) => {
-            format!("`{name}` woke most often, {count} times in {measured}: measure longer with --measure")
-        }
-        Some((count, name, NotPeriodic::Irregular(share))) => format!(
-            "`{name}` woke most often, {count} times, but only {} % of its intervals are within a quarter of their median",
-            share / 10
-        ),
-        Some((count, name, NotPeriodic::TooShort(within_ns))) => format!(
-            "`{name}` woke most often, {count} times, but has to be done within {} of each, and no reservation is tried \
-             whose period is shorter than {}",
-            punctual_recording::format_ns(*within_ns),
-            punctual_recording::format_ns(MIN_PERIOD_NS)
-        ),
+        Some(thread) => nearest(thread, &measured, plan.priority),
     };
     format!("{whose} has no periodic thread{wanted}: {nearest}")
+}
+
+/// Why the thread that woke most often will not do.
+fn nearest(thread: &Unfit, measured: &str, priority: u32) -> String {
+    let often = |what: String| format!("`{}` woke most often, {} times{what}", thread.name, thread.activations);
+    match thread.why {
+        NotPeriodic::TooFew(_) => {
+            let starved = match thread.scheduling.is_at_least(priority) {
+                true => String::new(),
+                false => format!("; if others keep it from the CPU, start it under `chrt -f {priority}`"),
+            };
+            often(format!(" in {measured}: measure longer with --measure{starved}"))
+        }
+        NotPeriodic::Irregular(share) => {
+            let nor = match may_be_starved(thread, priority) {
+                true => format!(", nor is a period seen at fifo:{priority}"),
+                false => String::new(),
+            };
+            let percent = share / 10;
+            often(format!(", but only {percent} % of its intervals are within a quarter of their median{nor}"))
+        }
+        NotPeriodic::TooShort(within_ns) => often(format!(
+            ", but has to be done within {} of each, and no reservation is tried whose period is shorter than {}",
+            format_ns(within_ns),
+            format_ns(MIN_PERIOD_NS)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unfit(why: NotPeriodic, scheduling: ThreadScheduling) -> Unfit {
+        Unfit { tid: 7, name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, why }
+    }
+
+    /// Only for a thread that the priority changes, and whose wakeups come unevenly.
+    #[test]
+    fn a_thread_that_may_be_starved_is_tried_at_the_priority() {
+        let (low, high) = (ThreadScheduling::fifo(10), ThreadScheduling::fifo(50));
+        let cases = [
+            (NotPeriodic::Irregular(610), low, true),
+            (NotPeriodic::Irregular(610), high, false),
+            (NotPeriodic::TooFew(19), low, false),
+            (NotPeriodic::TooShort(100_000), low, false),
+        ];
+        for (why, scheduling, expected) in cases {
+            assert_eq!(may_be_starved(&unfit(why, scheduling), 50), expected, "{why:?} {scheduling}");
+        }
+    }
+
+    #[test]
+    fn who_woke_most_often_is_named_with_what_to_do() {
+        let (low, high) = (ThreadScheduling::fifo(10), ThreadScheduling::fifo(50));
+        let irregular =
+            "`loop` woke most often, 19 times, but only 61 % of its intervals are within a quarter of their median";
+        let few = "`loop` woke most often, 19 times in 4.00 s: measure longer with --measure";
+        let cases = [
+            (NotPeriodic::Irregular(610), high, irregular.to_owned()),
+            (NotPeriodic::Irregular(610), low, format!("{irregular}, nor is a period seen at fifo:50")),
+            (NotPeriodic::TooFew(19), high, few.to_owned()),
+            (
+                NotPeriodic::TooFew(19),
+                low,
+                format!("{few}; if others keep it from the CPU, start it under `chrt -f 50`"),
+            ),
+        ];
+        for (why, scheduling, expected) in cases {
+            assert_eq!(nearest(&unfit(why, scheduling), "4.00 s", 50), expected);
+        }
+    }
 }
