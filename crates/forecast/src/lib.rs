@@ -62,6 +62,7 @@ pub mod schedulability;
 mod special;
 mod spread;
 mod stall;
+mod starved;
 #[cfg(test)]
 mod testing;
 mod underrun;
@@ -81,4 +82,5 @@ pub use punctual_recording::Stage;
 pub use special::ln_gamma;
 pub use spread::{Condition, Drift, Spread};
 pub use stall::{GAP_NS, MAX_STALL_NS, Stall, Stalls, stalls};
+pub use starved::starved;
 pub use underrun::{CpuUnderruns, HOLDS_CONFIDENCE, Outcome, Underruns};

@@ -42,7 +42,7 @@ pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool
 }
 
 /// How many periods the recording is long.
-fn periods_in(document: &Document, period_ns: u64) -> u64 {
+pub(crate) fn periods_in(document: &Document, period_ns: u64) -> u64 {
     let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
     until_ns.saturating_sub(document.provenance.started_ns) / period_ns.max(1)
 }

@@ -220,6 +220,31 @@ fn a_loop_that_was_followed_is_held_to_its_period() {
     assert!(loops(&own, Some(MS)).unwrap().is_none());
 }
 
+/// A loop that wakes in a tenth of its periods, judged by its cycles: only often too long ones show that it was starved.
+#[test]
+fn a_loop_that_was_kept_from_the_cpu_is_told_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    write_loop(&path, Some(MS / 10));
+    let recording = Recording::open(&path).unwrap();
+    let why = |period_ns: u64, certain: u64| {
+        let count = CycleCount { cycles: 60_000, overruns: certain, certain, ..CycleCount::default() };
+        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
+        punctual_forecast::starved(recording.document(), period_ns, &cycles).map(|error| error.to_string())
+    };
+    let said = why(MS / 10, 30_000).unwrap();
+    assert_eq!(
+        said,
+        "this recording cannot be forecast from: 30,000 of 60,000 cycles of loop fifo:80 took longer than 100 us, and it woke in only 10 % \
+         of its periods: if that is its period (--period), it is kept from the CPU, and fails whatever is wanted; `punctual report` counts \
+         its overruns, and `punctual why` says what delays it"
+    );
+    // Its cycles are short: the period is another one.
+    assert_eq!((why(MS / 10, 0), why(MS / 10, 60)), (None, None));
+    // It wakes once in each period.
+    assert_eq!(why(MS, 30_000), None);
+}
+
 #[test]
 fn what_is_wanted_of_a_loop_that_does_not_fail_is_said_to_be_assumed() {
     let directory = tempfile::tempdir().unwrap();

@@ -6,8 +6,11 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
-use punctual_recording::{DeviceSummary, FollowedCycles, Host, Recording, Stage, TailValue, printable_path};
+use punctual_recording::{
+    CycleCount, DeviceSummary, Document, FollowedCycles, Host, Recording, Stage, TailValue, printable_path,
+};
 use punctual_report::{ForecastAsked, shell_word};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The amounts of buffering along a curve, ms: those of Cota-Robles and Held, OSDI 1999, Figures 6 and 7, and some
@@ -143,7 +146,9 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         let cycles = cycles(&recording, period)?;
         // What looks like a long cycle there is several, between which a wakeup was not seen.
         tail.retain(|late| late.stage != Stage::Response || !cycles.joined.contains(&(late.tid, late.expected_ns)));
-        let loops = Input::of_loops(recording.document(), period, (&tail, &seconds), recording.damaged())
+        let document = recording.document();
+        let loops = Input::of_loops(document, period, (&tail, &seconds), recording.damaged())
+            .map_err(|error| starved(document, period, &cycles.by_name).unwrap_or(error))
             .with_context(|| path.display().to_string())?;
         let Some(loops) = loops else {
             profiles.push(None);
@@ -179,6 +184,16 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         return Err(Usage(line).into());
     }
     Ok(Some(Loops { inputs, profile, counted }))
+}
+
+/// Why a loop that was kept from the CPU has no forecast.
+fn starved(
+    document: &Document,
+    period_ns: Option<u64>,
+    cycles: &BTreeMap<String, CycleCount>,
+) -> Option<punctual_forecast::Error> {
+    let own_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
+    punctual_forecast::starved(document, period_ns.or(own_ns)?, cycles)
 }
 
 /// The cycles of the threads that it follows, by the given period, ns, or its own; none without either.
