@@ -6,6 +6,7 @@ use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
+use crate::matching::matching;
 use crate::notes::notes;
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed, unsteady};
 use crate::settings::differences_of_runs;
@@ -333,7 +334,7 @@ fn comparable(side: &Side, with: &Document, other: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The measures that both sides have in all runs; if they have none in common but one each, those two.
+/// The measures of A that are compared, each with that of B; both sides have them in all runs.
 fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
     let of = |side: &Side| -> BTreeSet<String> {
         let of_run = |run: &Run| run.stages.keys().map(|(measure, _)| measure.clone()).collect::<BTreeSet<_>>();
@@ -342,22 +343,18 @@ fn measures(a: &Side, b: &Side) -> Result<Vec<(String, String)>, Error> {
         runs.fold(first, |common, next| common.intersection(&next).cloned().collect())
     };
     let (left, right) = (of(a), of(b));
-    let common: Vec<(String, String)> =
-        left.intersection(&right).map(|measure| (measure.clone(), measure.clone())).collect();
-    if !common.is_empty() {
-        return Ok(common);
+    let found = matching(&left, &right);
+    if !found.is_empty() {
+        return Ok(found);
     }
     let list = |measures: &BTreeSet<String>| measures.iter().cloned().collect::<Vec<_>>().join(", ");
-    match (left.first(), right.first()) {
-        (Some(one), Some(other)) if left.len() == 1 && right.len() == 1 => Ok(vec![(one.clone(), other.clone())]),
-        _ => Err(Error(format!(
-            "{} measured {} and {} measured {}: they have nothing in common to compare",
-            a.name,
-            list(&left),
-            b.name,
-            list(&right)
-        ))),
-    }
+    Err(Error(format!(
+        "{} measured {} and {} measured {}: they have nothing in common to compare",
+        a.name,
+        list(&left),
+        b.name,
+        list(&right)
+    )))
 }
 
 /// Whether the sides followed threads of different names because different ones were asked for. What one question found

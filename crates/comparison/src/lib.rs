@@ -38,6 +38,7 @@ mod error;
 mod figure;
 mod in_time;
 pub mod interact;
+mod matching;
 mod notes;
 mod rank;
 
