@@ -1,7 +1,7 @@
 //! After a study of a reservation: what keeps it or, if there is none, what came nearest to one and who delays the
 //! thread.
 
-use super::options::{as_written, every_value, exact_time, roundest, value_of};
+use super::options::{as_written, every_value, every_written, exact_time, roundest, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhaseRow, PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
@@ -144,8 +144,8 @@ fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Re
             NextStep::new("puts the thread back", "sudo punctual reserve undo".to_owned())
         }
         ReserveSubject::Process(process) => {
-            let thread = shell_word(&asked.thread);
-            let command = format!("sudo punctual reserve --pid {process} --thread {thread} --apply");
+            let (thread, load) = (shell_word(&asked.thread), same_load(asked.words));
+            let command = format!("sudo punctual reserve --pid {process} --thread {thread}{load} --apply");
             NextStep::new("proves it again and lets the thread keep it", command)
         }
         ReserveSubject::Command(words) => {
@@ -207,13 +207,18 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
         ReserveSubject::Command(words) => format!(" -- {}", command_of(words)),
         _ => String::new(),
     };
-    let load = as_written(asked.words, "", "--load");
+    let load = same_load(asked.words);
     let [within, period] = [report.job.deadline_ns, report.job.period_ns].map(|ns| exact_time(roundest(ns)));
     // A command that does not end by itself would be followed for ever.
     let record = format!(
         "sudo punctual record -D 60s --why {within} --why-stage response{whom} --period {period}{load}{command}"
     );
     NextStep::new("records what makes its jobs late", record)
+}
+
+/// The options for what else ran.
+fn same_load(words: &[String]) -> String {
+    as_written(words, "", "--load") + &every_written(words, "--load-command")
 }
 
 /// Twice as many attempts as before.

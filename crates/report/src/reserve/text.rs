@@ -342,6 +342,18 @@ mod tests {
         assert!(after_nothing.len() == 2 && after_nothing[1] == full, "{after_nothing:?}");
         let whole = ReserveReport { grid: 1, ..nothing() };
         assert_eq!(steps(&whole, command()).len(), 1, "all of the grid was tried");
+        // Beside what it was studied beside: several commands, too.
+        let beside = ["punctual", "reserve", "--load-command", "make -j", "--load-command=spin", "--", "./loop"];
+        let beside = beside.map(str::to_owned);
+        let again = |report: &ReserveReport<'_>, subject| {
+            let asked = ReserveAsked { subject, thread: "^loop$".to_owned(), words: &beside };
+            after_reserve(report, &asked).into_iter().map(|step| step.command).collect::<Vec<String>>()
+        };
+        let load = "--load-command 'make -j' --load-command spin";
+        let recorded = &again(&nothing(), ReserveSubject::Command(&beside[6..]))[0];
+        assert!(recorded.ends_with(&format!("--period 10ms {load} -- ./loop")), "{recorded}");
+        let applied = &again(&study(), ReserveSubject::Process(7))[0];
+        assert_eq!(*applied, format!("sudo punctual reserve --pid 7 --thread '^loop$' {load} --apply"));
         let kept = ReserveReport { stays: true, ..study() };
         assert_eq!(steps(&kept, ReserveSubject::Process(7)), ["sudo punctual reserve undo"]);
         let device = || ReserveSubject::Device("v90 x3", vec!["spin:normal".to_owned()]);
