@@ -1,10 +1,10 @@
 //! What happened and what would change it: a cause in words that lead to an action.
 
 use super::ends::{End, tells_the_end, told};
-use super::model::{EpisodeView, WhyReport};
+use super::model::{EpisodeView, FollowedLoops, WhyReport};
 use super::words::part_of_wait;
 use crate::layout::shell_word;
-use punctual_blame::{Cause, Detail, Kind};
+use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Kind};
 use punctual_recording::{counted, printable_path};
 use std::path::Path;
 
@@ -51,6 +51,7 @@ impl Advice {
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
         let advice = Advice::on(cause, report.recording);
         if cause.kind != Kind::Wait {
+            let advice = Advice { remedy: real_time(report, cause).or(advice.remedy), ..advice };
             return advice.for_thread(late_thread(report));
         }
         let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
@@ -81,6 +82,23 @@ fn late_thread(report: &WhyReport<'_>) -> Option<u32> {
     let mut late = report.episodes.iter().map(|episode| episode.victim.tid);
     let first = late.next()?;
     late.all(|other| other == first).then_some(first)
+}
+
+/// For a loop that waited among normal threads: the one change that puts it before them all comes first.
+fn real_time(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
+    let waits_among_normal = cause.turn.is_some_and(|turn| turn.waiting_weight != IDLE_WEIGHT)
+        && matches!(cause.kind, Kind::SamePriority | Kind::HigherPriority);
+    let loops = report.loops.filter(|_| waits_among_normal)?;
+    late_thread(report)?;
+    let give = match loops {
+        FollowedLoops::RunOn => {
+            "Give the late thread a real-time priority if its work is short: `sudo chrt -f -p 50 TID`."
+        }
+        FollowedLoops::EndedWithCommand => {
+            "Give the late thread a real-time priority if its work is short: start its program under `sudo chrt -f 50`."
+        }
+    };
+    Some(format!("{give} Otherwise give it more weight (nice, cpu.weight) or a CPU of its own (taskset)."))
 }
 
 /// For a wait: says that whoever was waited for ended, and so the wait.
@@ -190,6 +208,27 @@ mod tests {
         for (others, is_followed) in [(true, true), (false, false)] {
             assert!(said(others, is_followed).contains("`sudo chrt -f -p 50 TID`"), "{others} {is_followed}");
         }
+    }
+
+    #[test]
+    fn a_loop_among_normal_threads_is_given_a_real_time_priority_first() {
+        let said = |loops: Option<FollowedLoops>, waiting_weight: u64| {
+            let turn = Some(punctual_blame::Turn { weight: 1_024, waiting_weight, waits_in_session: Some(true) });
+            let mut view = of_parts(&[(Kind::SamePriority, "rustc", 100)]);
+            view.split.parts[0].turn = turn;
+            let mut report = WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]);
+            report.followed = Some((1_000, 1_000_000_000));
+            report.loops = loops;
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        let give = "Give the late thread a real-time priority if its work is short: ";
+        let runs_on = said(Some(FollowedLoops::RunOn), 1_024);
+        assert!(runs_on.starts_with(&format!("{give}`sudo chrt -f -p 50 7`. Otherwise ")), "{runs_on}");
+        let ended = said(Some(FollowedLoops::EndedWithCommand), 1_024);
+        assert!(ended.starts_with(&format!("{give}start its program under `sudo chrt -f 50`. ")), "{ended}");
+        // Of other threads nobody knows whether their work is short; one that is scheduled as idle has advice of its own.
+        assert!(said(None, 1_024).starts_with("Give the late thread's session more weight"));
+        assert!(said(Some(FollowedLoops::RunOn), IDLE_WEIGHT).contains("another policy"));
     }
 
     #[test]

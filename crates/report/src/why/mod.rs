@@ -25,7 +25,7 @@ mod words;
 pub use answer::WhyAnswer;
 pub use explain::ExplainAnswer;
 pub use handlers_answer::HandlersAnswer;
-pub use model::{EpisodeView, OnlyThread, WhyReport};
+pub use model::{EpisodeView, FollowedLoops, OnlyThread, WhyReport};
 pub use text::{episode_text, text};
 
 /// The name and version of the JSON.

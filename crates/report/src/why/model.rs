@@ -8,7 +8,7 @@ use punctual_blame::{
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Document, Episode, RecorderSummary, Stage, agreeing, counted, grouped};
+use punctual_recording::{Document, Episode, Followed, RecorderSummary, Stage, agreeing, counted, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -179,6 +179,23 @@ impl OnlyThread {
     }
 }
 
+/// What became of loops after they were followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowedLoops {
+    /// They may run on.
+    RunOn,
+    /// They were of a command, and ended with it.
+    EndedWithCommand,
+}
+
+impl FollowedLoops {
+    /// Of threads that were followed; `None` if that was without a period.
+    pub fn of(followed: &Followed) -> Option<FollowedLoops> {
+        followed.period_ns?;
+        Some(if followed.is_of_the_command() { FollowedLoops::EndedWithCommand } else { FollowedLoops::RunOn })
+    }
+}
+
 /// A recording's late wakeups and their causes.
 pub struct WhyReport<'a> {
     /// Where the recording is.
@@ -201,6 +218,8 @@ pub struct WhyReport<'a> {
     pub measured_nothing: bool,
     /// For somebody else's threads: how many wakeups there were, and in what time, ns.
     pub followed: Option<(u64, u64)>,
+    /// For somebody else's loops, which were followed with a period: whether they still run.
+    pub loops: Option<FollowedLoops>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
     /// What could not be seen.
@@ -242,6 +261,7 @@ impl<'a> WhyReport<'a> {
             functions_left_out: 0,
             measured_nothing: false,
             followed: None,
+            loops: None,
             without_evidence: Vec::new(),
             blind,
             to_unix_ns: 0,

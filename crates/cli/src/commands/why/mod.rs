@@ -12,7 +12,7 @@ use punctual_recording::{
     Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::after_no_evidence;
-use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
+use punctual_report::why::{ExplainAnswer, FollowedLoops, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
 use punctual_report::why::{cost, handlers};
 use std::path::Path;
 
@@ -59,6 +59,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     report.functions_left_out = functions_left_out;
     report.measured_nothing = document.counters.wakeups == 0;
     report.followed = document.followed.as_ref().map(|_| (document.counters.wakeups, document.measured_ns()));
+    report.loops = document.followed.as_ref().and_then(FollowedLoops::of);
     report.without_evidence = after_no_evidence(document, report.recorder.as_ref(), &punctual_load::names());
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness, document);
