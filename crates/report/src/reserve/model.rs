@@ -211,6 +211,7 @@ impl ReserveReport<'_> {
             notes.push(format!("{what}{whose} was not enough{either} when it was measured again: {late}{more}."));
         }
         notes.extend_from_slice(self.notes);
+        notes.extend(self.ranking());
         notes.extend(self.could_help());
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());
         let by_host = self.trials.iter().map(|trial| trial.counts.by_host()).sum::<u64>() + proof;

@@ -4,7 +4,7 @@ use super::counts::{failed_jobs, late_jobs};
 use super::model::{ReserveEnd, ReserveReport};
 use super::words::{in_words, setting_in_words};
 use crate::layout::thousandths;
-use punctual_recording::{agreeing, counted, format_ns};
+use punctual_recording::{agreeing, counted, format_ns, grouped};
 use punctual_reserve::{Class, MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, Setting, Trial};
 use std::cmp::Ordering;
 
@@ -90,8 +90,7 @@ impl ReserveReport<'_> {
 
     /// What else might help where no reservation was sufficient, as a sentence; `None` where one was, or nothing is known.
     pub(super) fn could_help(&self) -> Option<String> {
-        let is_none = self.end == ReserveEnd::Finished && self.recommended.is_none() && self.refused.is_none();
-        if !is_none || self.needs_none() || self.cannot_tell() {
+        if !self.found_none() {
             return None;
         }
         self.best()?;
@@ -109,6 +108,30 @@ impl ReserveReport<'_> {
         Some(format!(
             "Not tried, and might help: less load beside it{less},{larger} less work in a job, or a longer period or deadline."
         ))
+    }
+
+    /// Whether the study shows that a reservation is needed, and that none of those tried was sufficient.
+    fn found_none(&self) -> bool {
+        let is_none = self.end == ReserveEnd::Finished && self.recommended.is_none() && self.refused.is_none();
+        is_none && !self.needs_none() && !self.cannot_tell()
+    }
+
+    /// Where no reservation was sufficient: the thread as it was, the priority and the best reservation, from the smallest
+    /// share of late and missing jobs in their attempts to the largest.
+    pub(super) fn ranking(&self) -> Option<String> {
+        let others = self.trials.iter().filter(|trial| !matches!(trial.setting, Setting::Reserved(_)));
+        let judged = others.chain(self.best()).filter(|trial| trial.class() != Class::NotJudged);
+        let mut ranked: Vec<&Trial> = judged.collect();
+        if !self.found_none() || ranked.len() < 2 {
+            return None;
+        }
+        ranked.sort_by(|one, other| fewer_failed(one, other));
+        let of = |trial: &&Trial| {
+            let (failed, all) = (grouped(trial.counts.failures()), grouped(trial.counts.jobs().all()));
+            format!("{} {failed} of {all}", setting_in_words(trial.setting))
+        };
+        let words: Vec<String> = ranked.iter().map(of).collect();
+        Some(format!("Jobs late or missing in attempts, from the smallest share to the largest: {}.", words.join("; ")))
     }
 
     /// Whether no job was late as the thread was.
@@ -147,6 +170,13 @@ impl ReserveReport<'_> {
         }
         format!("Its longest job took {} of CPU time.", format_ns(longest_ns))
     }
+}
+
+/// Which of two trials had the smaller share of late and missing jobs.
+fn fewer_failed(one: &Trial, other: &Trial) -> Ordering {
+    let part =
+        |failed: &Trial, jobs: &Trial| u128::from(failed.counts.failures()) * u128::from(jobs.counts.jobs().all());
+    part(one, other).cmp(&part(other, one))
 }
 
 /// Which of two trials came nearer to being sufficient.
