@@ -3,6 +3,9 @@
 use crate::counts::name_of;
 use std::collections::BTreeSet;
 
+/// The name of the thread of `punctual reserve run`, which is followed with its command.
+const WRAPPER: &str = "punctual";
+
 /// The measures that are compared, each with its counterpart, in order: those that both sides have, and of the others
 /// those whose name alone both have once, since a change of policy or priority is often what is compared. If there are
 /// none and each side has one measure, those two; otherwise none.
@@ -17,6 +20,11 @@ pub(crate) fn matching(left: &BTreeSet<String>, right: &BTreeSet<String>) -> Vec
     let mut found: Vec<(String, String)> = same.chain(by_name).collect();
     if let (true, 1, 1) = (found.is_empty(), left.len(), right.len()) {
         found.extend(left.first().cloned().zip(right.first().cloned()));
+    }
+    // It starts what was followed and keeps its reservation, and is nobody's work.
+    let is_wrapper = |(one, other): &(String, String)| name_of(one) == WRAPPER && name_of(other) == WRAPPER;
+    if !found.iter().all(is_wrapper) {
+        found.retain(|pair| !is_wrapper(pair));
     }
     found.sort_unstable();
     found
@@ -35,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_thread_whose_policy_was_changed_is_compared_with_itself() {
-        let cases: [(&[&str], &[&str], &[(&str, &str)]); 7] = [
+        let cases: [(&[&str], &[&str], &[(&str, &str)]); 9] = [
             (
                 &["chrt other", "loop fifo:50"],
                 &["loop deadline", "wrapper other"],
@@ -51,6 +59,13 @@ mod tests {
             (&["loop fifo:50", "loop other"], &["loop other"], &[("loop other", "loop other")]),
             (&["one other"], &["two other"], &[("one other", "two other")]),
             (&["one other", "two other"], &["three other"], &[]),
+            // `punctual reserve run` on both sides starts the loop; alone it was asked for.
+            (
+                &["loop deadline", "punctual other"],
+                &["loop deadline", "punctual other"],
+                &[("loop deadline", "loop deadline")],
+            ),
+            (&["punctual other"], &["punctual other"], &[("punctual other", "punctual other")]),
             // punctual's own threads have no name.
             (&["fifo:50", "other"], &["fifo:80", "other"], &[("other", "other")]),
         ];
