@@ -21,8 +21,11 @@ pub(crate) fn run(arguments: &SchedulabilityArguments, output: Output) -> anyhow
         None => Vec::new(),
     };
     let analysis = analyse(&set, inputs.first().map(|input| (input, Stage::Total)))?;
-    // A deadline in a task set is a limit set by the user.
-    let exit_code = if analysis.standing == Standing::NotSchedulable { 2 } else { 0 };
+    // A deadline in a task set is a limit set by the user. On average is not enough for it: a latency makes a task miss it.
+    let exit_code = match analysis.standing {
+        Standing::NotSchedulable | Standing::OnAverage => 2,
+        Standing::Schedulable | Standing::Unknown => 0,
+    };
     if output.json {
         output::answer(punctual_report::schedulability::SchedulabilityAnswer::new(&analysis), exit_code);
     } else {

@@ -9,7 +9,8 @@ use super::outcome::{Outcome, demand_on, global_on, leaves_out_offsets, outcomes
 use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 use super::words::{
-    admission_note, assumptions, late_in_words, schedulable_in_words, unknown_in_words, unknown_with_latency_in_words,
+    admission_note, assumptions, late_in_words, late_too_in_words, schedulable_in_words, unknown_in_words,
+    unknown_with_latency_in_words,
 };
 use crate::{Error, Input};
 use punctual_recording::{Stage, format_ns};
@@ -205,7 +206,7 @@ fn judge(
 ) -> Option<Judgement> {
     let none = || vec![0u64; set.tasks.len()];
     if let Some(index) = breaks(plain) {
-        let verdict = late_in_words(set, global, index, &plain[index]);
+        let verdict = late_in_words(set, global, index, &plain[index]) + &late_too_in_words(set, plain, index);
         let standing = Standing::NotSchedulable;
         return Some(Judgement { standing, breaks: Some(index), extra_ns: none(), verdict });
     }
@@ -221,11 +222,14 @@ fn judge(
         return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
     }
     let first_late = |charged: Option<&Charged>| {
-        charged.and_then(|charged| breaks(&charged.outcomes).map(|index| (index, charged.extra_ns.clone())))
+        let charged = charged?;
+        let index = breaks(&charged.outcomes)?;
+        Some((index, charged.extra_ns.clone(), late_too_in_words(set, &charged.outcomes, index)))
     };
-    if let Some((index, extra_ns)) = first_late(pseudo) {
+    if let Some((index, extra_ns, others)) = first_late(pseudo) {
         let name = &set.tasks[index].name;
-        let verdict = format!("not schedulable with the measured latency: `{name}` does not keep up even on average");
+        let verdict =
+            format!("not schedulable with the measured latency: `{name}` does not keep up even on average{others}");
         return Some(Judgement { standing: Standing::NotSchedulable, breaks: Some(index), extra_ns, verdict });
     }
     // A deadline that no test covers is not shown to be met.
@@ -237,9 +241,9 @@ fn judge(
         let verdict = unknown_with_latency_in_words(!not_shown(pseudo));
         return Some(Judgement { standing: Standing::Unknown, breaks: None, extra_ns: none(), verdict });
     }
-    let (index, extra_ns) = late?;
+    let (index, extra_ns, others) = late?;
     let verdict = format!(
-        "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it",
+        "schedulable on average: `{}` keeps up, but is late when a latency of its permitted rate ({}) meets it{others}",
         set.tasks[index].name,
         format_ns(extra_ns[index])
     );

@@ -66,6 +66,20 @@ fn where_no_order_does_edf_may() {
 }
 
 #[test]
+fn every_late_task_is_named_and_given_a_deadline() {
+    // Neither order, nor EDF, nor less work of one task is enough: `b` and `c` are due before either could wait for the other.
+    let text = "[[task]]\nname=\"a\"\nperiod=\"10ms\"\ncompute=\"4ms\"\npriority=3\n\
+                [[task]]\nname=\"b\"\nperiod=\"20ms\"\ncompute=\"4ms\"\ndeadline=\"5ms\"\npriority=2\n\
+                [[task]]\nname=\"c\"\nperiod=\"20ms\"\ncompute=\"4ms\"\ndeadline=\"6ms\"\npriority=1\n";
+    let found = analyse(&set(text), None).unwrap();
+    assert_eq!(found.verdict, "not schedulable: `b` may take 8.00 ms and must be done in 5.00 ms; `c` is late, too");
+    assert_eq!(
+        found.fixes,
+        ["deadlines of 8.00 ms for `b` (it has 5.00 ms) and of 16.0 ms for `c` (it has 6.00 ms): more buffering"]
+    );
+}
+
+#[test]
 fn standings_have_names_in_json() {
     let all = [Standing::Schedulable, Standing::OnAverage, Standing::NotSchedulable, Standing::Unknown];
     assert_eq!(all.map(Standing::name), ["schedulable", "on-average", "not-schedulable", "unknown"]);

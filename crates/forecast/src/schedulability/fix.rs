@@ -51,15 +51,31 @@ pub(super) fn fixes(set: &TaskSet, extra_ns: &[u64], breaking: usize) -> Vec<Str
             found.push(format!("`{}` computing for {most} at most (it takes {now})", other.name));
         }
     }
-    let outcome = &outcomes(set, extra_ns)[breaking];
-    if let Some(response) = outcome.response_ns.filter(|&response| response > task.deadline_ns) {
-        let mut changed = set.clone();
-        changed.tasks[breaking].deadline_ns = response;
-        let (needed, now) = (format_ns(response), format_ns(task.deadline_ns));
-        let alone = if all_meet(&changed) { "" } else { ", for this task alone" };
-        found.push(format!("a deadline of {needed} for `{}` (it has {now}): more buffering{alone}", task.name));
-    }
+    found.extend(later_deadlines(set, extra_ns));
     found
+}
+
+/// The deadlines that the late tasks would meet, in words; `None` if one of them has no bound, or if a task would still miss
+/// its deadline with these.
+fn later_deadlines(set: &TaskSet, extra_ns: &[u64]) -> Option<String> {
+    let mut changed = set.clone();
+    let mut parts = Vec::new();
+    for (task, outcome) in changed.tasks.iter_mut().zip(outcomes(set, extra_ns)) {
+        if outcome.meets == Some(true) {
+            continue;
+        }
+        let response = outcome.response_ns.filter(|&response| response > task.deadline_ns)?;
+        parts.push(format!("{} for `{}` (it has {})", format_ns(response), task.name, format_ns(task.deadline_ns)));
+        task.deadline_ns = response;
+    }
+    if !outcomes(&changed, extra_ns).iter().all(|outcome| outcome.meets == Some(true)) {
+        return None;
+    }
+    match parts.as_slice() {
+        [] => None,
+        [one] => Some(format!("a deadline of {one}: more buffering")),
+        several => Some(format!("deadlines of {}: more buffering", several.join(" and of "))),
+    }
 }
 
 /// The longest extra blocking, ns, that a task tolerates, with everything else the same; `None` if it tolerates none.

@@ -11,6 +11,9 @@ use punctual_recording::format_ns;
 /// A usual tick of the kernel's clock, ns.
 const TICK_NS: u64 = 4_000_000;
 
+/// The most tasks that a verdict names beside the first.
+const MAX_NAMED: usize = 3;
+
 /// What the reader must know about offsets and short budgets.
 pub(super) fn assumptions(set: &TaskSet) -> impl Iterator<Item = String> {
     let offsets = leaves_out_offsets(set).then_some(
@@ -39,6 +42,26 @@ pub(super) fn late_in_words(set: &TaskSet, global: Option<&GlobalEdf>, index: us
             let deadline = format_ns(set.tasks[index].deadline_ns);
             format!("not schedulable: `{name}` {response} and must be done in {deadline}")
         }
+    }
+}
+
+/// Which other tasks are late, to follow the verdict on the first one. Where EDF cannot serve a CPU, the verdict is about all
+/// of its tasks already.
+pub(super) fn late_too_in_words(set: &TaskSet, outcomes: &[Outcome], first: usize) -> String {
+    let is_late_too = |index: usize, outcome: &Outcome| {
+        index != first && outcome.meets == Some(false) && !matches!(outcome.analysed, Analysed::Demand)
+    };
+    let late = outcomes.iter().enumerate().filter(|(index, outcome)| is_late_too(*index, outcome));
+    let mut names: Vec<String> = late.map(|(index, _)| format!("`{}`", set.tasks[index].name)).collect();
+    let unnamed = names.len().saturating_sub(MAX_NAMED);
+    if unnamed > 0 {
+        names.truncate(MAX_NAMED);
+        names.push(format!("{unnamed} more"));
+    }
+    match (names.pop(), names.as_slice()) {
+        (None, _) => String::new(),
+        (Some(one), []) => format!("; {one} is late, too"),
+        (Some(last), others) => format!("; {} and {last} are late, too", others.join(", ")),
     }
 }
 
