@@ -137,7 +137,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         }
         _ => one_line(&error.to_string()),
     };
-    let instead = of_cyclictest(error, words);
+    let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
     let (message, suggested) = match suggestion(error) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
@@ -215,6 +215,19 @@ fn of_cyclictest(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
     };
     let found = CYCLICTEST.iter().find(|(letter, long, _)| unknown.starts_with(letter) || unknown == long);
     found.map(|(.., instead)| *instead)
+}
+
+/// Options of `record` that `compare` does not have: it measures threads of its own only.
+const OF_RECORDINGS: [&str; 7] = ["--pid", "--tid", "--comm", "--follow", "--period", "--why", "--why-stage"];
+
+/// How sides are compared whose threads `compare` does not measure itself.
+fn of_recordings(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'))?;
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    (command == "compare" && OF_RECORDINGS.contains(&unknown.as_str())).then_some(
+        "`compare --repeat` measures punctual's own threads only: record the sides in turn with `punctual record`, each in a \
+         directory of its own, and compare these: `punctual compare A B`",
+    )
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

@@ -191,6 +191,19 @@ fn a_misspelt_name_is_answered_by_the_one_that_was_meant() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
 }
 
+/// What `compare` does not measure itself is recorded for it; the letter of a side is like none of these options.
+#[test]
+fn compare_says_how_sides_of_other_programs_threads_are_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    for option in ["--comm", "--pid", "--period", "--follow", "--why"] {
+        let output = run(directory.path(), &["compare", "--repeat", "3", option, "1"]);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 129, "{option}: {said}");
+        assert!(said.contains("`punctual record`") && said.contains("`punctual compare A B`"), "{option}: {said}");
+        assert!(!said.contains("did you mean"), "{option}: {said}");
+    }
+}
+
 /// `list` is no device, and without notes nothing is applied.
 #[test]
 fn reservations_that_are_applied_are_listed() {

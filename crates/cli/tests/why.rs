@@ -370,5 +370,8 @@ fn a_directory_of_several_recordings_is_refused_with_their_names() {
         for name in ["holds 2 recordings", "one.punctual", "two.punctual"] {
             assert!(stderr(&output).contains(name), "{command:?}: {}", stderr(&output));
         }
+        // The path can be copied, with the command.
+        let example = format!("`punctual {} runs/", command[..command.len() - 1].join(" "));
+        assert!(stderr(&output).contains(&example), "{command:?}: {}", stderr(&output));
     }
 }

@@ -216,7 +216,7 @@ fn show(arguments: &LogShowArguments, output: Output) -> anyhow::Result<u8> {
         return Err(Usage(format!("--from {from} is after --to {to}: give the earlier time to --from")).into());
     }
     super::artifacts::check(arguments.perfetto.as_ref())?;
-    let path = super::one_of(&arguments.recording)?;
+    let path = super::one_of(&arguments.recording, "log show")?;
     let recording = Recording::open(&path)?;
     let log = read_log_document(&path)?;
     let hint = || format!("{}: holds no event log: make one with `punctual log`", path.display());

@@ -41,6 +41,7 @@ use punctual_recording::bounds::MAX_READER_BYTES;
 use punctual_recording::input;
 use punctual_recording::{Document, Limit, Place, printable_path};
 use punctual_report::answer::Failure;
+use punctual_report::shell_word;
 use std::path::{Path, PathBuf};
 
 /// The plan of the options that all measurements share.
@@ -92,19 +93,25 @@ fn expand(paths: &[PathBuf]) -> Vec<PathBuf> {
 /// So many recordings of a directory are named.
 const MAX_NAMED: usize = 8;
 
-/// The one recording at this path, which may be a directory that holds it.
+/// The one recording at this path, which may be a directory that holds it; `asker` is the command that needs it, as a user
+/// writes it.
 ///
 /// # Errors
-/// [`Usage`] with the names of the recordings there, if there are several.
-fn one_of(named: &Path) -> Result<PathBuf, Usage> {
+/// [`Usage`] with the names of the recordings there and the command for one of them, if there are several.
+fn one_of(named: &Path, asker: &str) -> Result<PathBuf, Usage> {
     match expand(&[named.to_owned()]).as_slice() {
         [one] => Ok(one.clone()),
         several => {
             let names = several.iter().take(MAX_NAMED).map(|path| printable_path(path)).collect::<Vec<_>>().join(", ");
             let more = several.len().saturating_sub(MAX_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let (path, many) = (named.display(), several.len());
-            Err(Usage(format!("{path}: holds {many} recordings: name one of them: {names}{more}")))
+            // One with events answers these commands.
+            let example = several.iter().find(|path| path.join("events").is_dir()).or_else(|| several.first());
+            let example = example.map_or_else(String::new, |path| {
+                format!(", as in `punctual {asker} {}`", shell_word(&printable_path(path)))
+            });
+            let (path, many) = (printable_path(named), several.len());
+            Err(Usage(format!("{path}: holds {many} recordings: name one of them{example}: {names}{more}")))
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::output::{self, Output, Usage};
 use anyhow::Context;
 use punctual_forecast::Input;
 use punctual_forecast::schedulability::{Standing, TaskSet, analyse};
-use punctual_recording::{Stage, printable_path};
-use punctual_report::load_words;
+use punctual_recording::{NO_LOAD, Stage, printable_path};
+use punctual_report::{load_words, shell_word};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -41,10 +41,24 @@ fn under_one_load(recording: &Path) -> anyhow::Result<Vec<Input>> {
     let loads: BTreeSet<&str> = inputs.iter().map(|input| load_words(&input.load)).collect();
     if loads.len() > 1 {
         let (path, loads) = (printable_path(recording), loads.into_iter().collect::<Vec<_>>().join(", "));
+        let example = loaded_example(recording)?.unwrap_or_default();
         return Err(Usage(format!(
-            "{path} holds recordings under several loads ({loads}): name the one whose latency the tasks will meet"
+            "{path} holds recordings under several loads ({loads}): name the one whose latency the tasks will meet{example}"
         ))
         .into());
     }
     Ok(inputs)
+}
+
+/// The option that takes the first of a directory's recordings that was made under a load, to follow a sentence; `None` if
+/// there is none.
+fn loaded_example(directory: &Path) -> anyhow::Result<Option<String>> {
+    for path in super::expand(&[directory.to_owned()]) {
+        let inputs = super::forecast::inputs(std::slice::from_ref(&path))?;
+        if let Some(input) = inputs.iter().find(|input| input.load != NO_LOAD) {
+            let word = shell_word(&printable_path(&path));
+            return Ok(Some(format!(", as in `--latency {word}` for {}", load_words(&input.load))));
+        }
+    }
+    Ok(None)
 }

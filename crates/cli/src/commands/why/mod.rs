@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     if let Some(topic) = arguments.explain {
         return Ok(explain(topic, output));
     }
-    let path = super::one_of(arguments.recording.as_deref().context("no recording was named")?)?;
+    let path = super::one_of(arguments.recording.as_deref().context("no recording was named")?, "why")?;
     super::artifacts::check(arguments.html.as_ref())?;
     super::artifacts::check(arguments.perfetto.as_ref())?;
     let (mut code, mut artifacts) = (0, Artifacts::default());
