@@ -2,6 +2,7 @@
 
 use super::ends::{End, tells_the_end, told};
 use super::model::{EpisodeView, FollowedLoops, WhyReport};
+use super::preemption::Preemption;
 use super::words::part_of_wait;
 use crate::layout::shell_word;
 use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Kind};
@@ -31,8 +32,9 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// On a cause in this recording; the episode to look at is the one in which it had most.
-    pub(super) fn on(cause: &Cause, recording: &Path) -> Advice {
+    /// On a cause in this recording, of a kernel that preempts like this; the episode to look at is the one in which it had
+    /// most.
+    pub(super) fn on(cause: &Cause, recording: &Path, preemption: Preemption) -> Advice {
         let mut happened = cause.happened();
         if let Some(ended) = ended(cause) {
             happened.pop();
@@ -43,13 +45,14 @@ impl Advice {
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
-        let remedy = cause.remedy().map(|remedy| remedy.replace(EXAMPLE, &example(cause, recording)));
+        let remedy = preemption.remedy(cause.kind).or_else(|| cause.remedy());
+        let remedy = remedy.map(|remedy| remedy.replace(EXAMPLE, &example(cause, recording)));
         Advice { happened, remedy, kind: cause.kind }
     }
 
     /// The same; for a wait, about what it came down to at the end of its chains.
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
-        let advice = Advice::on(cause, report.recording);
+        let advice = Advice::on(cause, report.recording, report.preemption);
         if cause.kind != Kind::Wait {
             let advice = Advice { remedy: real_time(report, cause).or(advice.remedy), ..advice };
             return advice.for_thread(late_thread(report));
@@ -64,7 +67,10 @@ impl Advice {
             true => advice.happened,
             false => format!("{} What these waits came down to: {}.", cause.happened(), told(&ends, all_ns)),
         };
-        let remedy = remedy.replace(EXAMPLE, &example(cause, report.recording));
+        let remedy = match report.preemption.remedy(first.all.kind) {
+            Some(remedy) => remedy.to_owned(),
+            None => remedy.replace(EXAMPLE, &example(cause, report.recording)),
+        };
         Advice { happened, remedy: Some(remedy), kind: first.page() }
     }
 
@@ -182,7 +188,7 @@ mod tests {
     fn what_is_to_be_looked_at_is_a_whole_command() {
         for kind in [Kind::Wait, Kind::Own] {
             let longest = Cause { example: 81, ..cause(kind, "server".into(), None) };
-            let remedy = Advice::on(&longest, Path::new("a b.punctual")).remedy.unwrap();
+            let remedy = Advice::on(&longest, Path::new("a b.punctual"), Preemption::default()).remedy.unwrap();
             assert!(remedy.contains("`punctual why 'a b.punctual' --episode 81`"), "{remedy}");
         }
         for kind in Kind::ALL {
@@ -286,7 +292,7 @@ mod tests {
     }
 
     fn on(cause: &Cause) -> Advice {
-        Advice::on(cause, Path::new("a"))
+        Advice::on(cause, Path::new("a"), Preemption::default())
     }
 
     fn cause(kind: Kind, who: Who, detail: Option<Detail>) -> Cause {

@@ -92,12 +92,7 @@ impl<'a> WhyAnswer<'a> {
             only_idle: report.only_idle(),
             maybe_only_idle: report.maybe_only_idle(),
             kinds: report.kinds().into_iter().map(|(kind, total_ns)| KindRow::new(kind, total_ns, shared_ns)).collect(),
-            causes: report
-                .summary
-                .causes
-                .iter()
-                .map(|cause| CauseRow::new(cause, shared_ns, report.recording))
-                .collect(),
+            causes: report.summary.causes.iter().map(|cause| CauseRow::new(cause, shared_ns, report)).collect(),
             wait_ends: ends::rows(report),
             processes: processes::rows(report),
             without_details: without_details as u64,
@@ -209,8 +204,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl<'a> CauseRow<'a> {
-    fn new(cause: &'a Cause, late_ns: u64, recording: &Path) -> CauseRow<'a> {
-        let Advice { happened, remedy, .. } = Advice::on(cause, recording);
+    fn new(cause: &'a Cause, late_ns: u64, report: &WhyReport<'_>) -> CauseRow<'a> {
+        let Advice { happened, remedy, .. } = Advice::on(cause, report.recording, report.preemption);
         CauseRow {
             happened,
             remedy,

@@ -12,6 +12,7 @@ pub mod handlers;
 mod handlers_answer;
 mod model;
 pub mod page;
+mod preemption;
 mod processes;
 mod requests;
 mod text;

@@ -1,5 +1,6 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
+use super::preemption::Preemption;
 use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
 use punctual_blame::{
@@ -228,6 +229,8 @@ pub struct WhyReport<'a> {
     pub(super) to_unix_ns: i64,
     /// What was not measured as it was asked for, in sentences that have no end of their own.
     pub(super) conditions: Vec<String>,
+    /// How far the recorded kernel preempts.
+    pub(super) preemption: Preemption,
     /// Causes over all episodes that are whole.
     pub(super) summary: Summary,
 }
@@ -266,6 +269,7 @@ impl<'a> WhyReport<'a> {
             blind,
             to_unix_ns: 0,
             conditions: Vec::new(),
+            preemption: Preemption::default(),
             summary,
         }
     }
@@ -282,11 +286,12 @@ impl<'a> WhyReport<'a> {
     }
 
     /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop. Also takes up when
-    /// the recording was made.
+    /// the recording was made, and how far its kernel preempts.
     #[must_use]
     pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
         self.conditions = document.provenance.notes_with_failure();
         self.to_unix_ns = document.provenance.monotonic_to_unix_ns;
+        self.preemption = Preemption::of(&document.provenance.host);
         self
     }
 
