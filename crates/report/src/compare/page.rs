@@ -3,7 +3,7 @@
 use super::counts::counts_section;
 use super::devices::device_name;
 use super::text::{MAX_TOLD, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
-use super::words::{factor, outcome, values};
+use super::words::{factor, of_stage, outcome, told, values};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, measure, verdict};
@@ -98,7 +98,7 @@ pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
         name,
         interval: Interval { low, estimate, high },
         want: None,
-        verdict: ratio.outcome().name().to_owned(),
+        verdict: told(ratio).to_owned(),
         style: style_of(ratio.outcome()),
     }
 }
@@ -228,7 +228,11 @@ fn stages(comparison: &Comparison) -> Section {
             },
         )));
         let is_compared = !stage.ratios.is_empty();
-        cells.push(if is_compared { outcome(stage.verdict.outcome) } else { Value::text(TOO_FEW) });
+        cells.push(match stage.verdict.outcome {
+            _ if !is_compared => Value::text(TOO_FEW),
+            Outcome::NoDifference => Value::text(of_stage(stage)),
+            found => outcome(found),
+        });
         cells
     });
     let table = Table { caption: "Each stage on both sides".into(), columns, rows: rows.collect() };

@@ -2,8 +2,8 @@
 
 use super::counts::{counts_table, cycles_in_words, requests_in_words};
 use super::devices::devices_text;
-use super::words::{factor, values};
-use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
+use super::words::{factor, of_stage, told, values};
+use crate::layout::{capitalized, counted, grouped, load_beside_others, microseconds, table};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{
     Comparison, Difference, FIGURES, MIN_RUNS, Outcome, Quantiles, RESOLUTION_NS, Ratio, SideSummary, StageComparison,
@@ -100,13 +100,20 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
         );
     };
     let is_verdict = comparison.standing == Standing::Systems;
-    let mut words = if is_verdict {
-        "No detectable difference".to_owned()
-    } else {
-        format!("These {} show no difference", runs(comparison))
+    let (found, of_runs) = (of_stage(total), runs(comparison));
+    let is_open = found == Outcome::NoDifference.name();
+    let mut words = match (is_open, is_verdict) {
+        (true, true) => "No detectable difference".to_owned(),
+        (true, false) => format!("These {of_runs} show no difference"),
+        (false, true) => capitalized(found),
+        (false, false) if ratio.high < 1.0 => format!("B is as late or less late in these {of_runs}"),
+        (false, false) => format!("B is as late or later in these {of_runs}"),
     };
     let (name, estimate) = (ratio.figure.name, factor(ratio.estimate));
-    let fits = what_would_fit(ratio);
+    let fits = match interval(ratio).filter(|_| !is_open) {
+        Some(limit) => format!(" ({limit})"),
+        None => what_would_fit(ratio),
+    };
     words += &format!(": B's {name} is {estimate} times A's{fits}");
     words += &if is_verdict { detectable(ratio.findable) } else { String::new() };
     words + "."
@@ -340,7 +347,7 @@ fn stage_table(stages: &[StageComparison], several: bool) -> String {
                 None => cells.extend(["-", "-", "-"].map(str::to_owned)),
             }
             let is_compared = !stage.ratios.is_empty();
-            cells.push(if is_compared { stage.verdict.outcome.name() } else { TOO_FEW }.to_owned());
+            cells.push(if is_compared { of_stage(stage) } else { TOO_FEW }.to_owned());
             cells
         }),
     )
@@ -358,7 +365,7 @@ fn ratio_table(stage: &StageComparison) -> String {
                 factor(ratio.estimate),
                 interval(ratio).unwrap_or_else(|| "any ratio".to_owned()),
                 if ratio.findable < MAX_TOLD { factor(ratio.findable) } else { "-".to_owned() },
-                ratio.outcome().name().to_owned(),
+                told(ratio).to_owned(),
             ]
         }),
     )

@@ -2,7 +2,7 @@
 
 use crate::encode::html::table::Value;
 use crate::layout::{grouped, load_words};
-use punctual_comparison::{Difference, Outcome};
+use punctual_comparison::{Difference, Outcome, Ratio, StageComparison};
 
 /// A ratio with as many digits as are worth reading.
 pub(crate) fn factor(ratio: f64) -> String {
@@ -30,5 +30,45 @@ pub(crate) fn outcome(outcome: Outcome) -> Value {
         Outcome::Better => Value::Good(outcome.name().to_owned()),
         Outcome::Worse => Value::Bad(outcome.name().to_owned()),
         Outcome::NoDifference => Value::text(outcome.name()),
+    }
+}
+
+/// What B is by one ratio. An interval that leaves out 1, but not all that counts as the same, shows no difference worth the
+/// name; yet the other direction is ruled out, and so is that said.
+pub(crate) fn told(ratio: &Ratio) -> &'static str {
+    match ratio.outcome() {
+        Outcome::NoDifference if ratio.high < 1.0 && ratio.low < 1.0 / ratio.same_within => "better or the same",
+        Outcome::NoDifference if ratio.low > 1.0 && ratio.high > ratio.same_within => "worse or the same",
+        outcome => outcome.name(),
+    }
+}
+
+/// What B is in a stage, by the ratio that is shown beside.
+pub(super) fn of_stage(stage: &StageComparison) -> &'static str {
+    match (stage.verdict.outcome, stage.shown()) {
+        (Outcome::NoDifference, Some(ratio)) if ratio.outcome() == Outcome::NoDifference => told(ratio),
+        (outcome, _) => outcome.name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_comparison::FIGURES;
+
+    #[test]
+    fn what_rules_out_one_direction_is_not_called_no_difference() {
+        for (low, estimate, high, expected) in [
+            (1e-9, 0.02, 0.99, "better or the same"),
+            (1e-9, 0.02, 0.90, "better"),
+            (0.96, 0.97, 0.99, "no difference"),
+            (0.50, 0.98, 1.10, "no difference"),
+            (1.01, 1.02, 1.03, "no difference"),
+            (1.01, 50.0, 1e9, "worse or the same"),
+            (1.06, 50.0, 1e9, "worse"),
+        ] {
+            let ratio = Ratio { figure: FIGURES[0], low, estimate, high, same_within: 1.05, p: 1.0, findable: 2.0 };
+            assert_eq!(told(&ratio), expected, "{low} to {high}");
+        }
     }
 }
