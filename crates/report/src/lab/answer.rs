@@ -131,7 +131,11 @@ impl<'a> LabAnswer<'a> {
         let comparisons = report.comparisons.iter().map(|(first, other, comparison)| ComparisonRow {
             a: &report.systems[*first].name,
             b: &report.systems[*other].name,
-            comparison: CompareAnswer::new(comparison, after_comparison(comparison, [None; 2], [None; 2], None), 0),
+            comparison: CompareAnswer::new(
+                comparison,
+                after_comparison(comparison, [None; 2], [None; 2], None, None),
+                0,
+            ),
         });
         LabAnswer {
             schema: "punctual.lab/1",

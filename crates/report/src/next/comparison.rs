@@ -2,18 +2,22 @@
 
 use super::options::{DEFAULT_PRIORITY, as_written, exact_time, listed, same_threads, value_of};
 use super::{NextStep, few};
-use crate::layout::{counted, shell_word};
+use crate::layout::{counted, grouped, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
-use punctual_comparison::{Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Shared, Standing};
-use punctual_recording::{Document, Followed, Provenance, printable};
+use punctual_comparison::{
+    Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome as Difference, Shared, Standing,
+};
+use punctual_recording::{Document, Followed, Provenance, format_ns, printable};
 
-/// After a comparison: runs measured in turn if these cannot tell, otherwise what the later side has more of. `first`
-/// are recordings of A and of B, if there are any, and `directories` those that hold all of a side's; `again` is the
-/// command that measured both sides, with another number of repeats; `None` if recordings were compared.
+/// After a comparison: runs measured in turn if these cannot tell, otherwise what delays B, or still does. `first` are
+/// recordings of A and of B, if there are any, and `directories` those that hold all of a side's; `evidence` is the recording
+/// of B that kept most of what delayed it, if one did; `again` is the command that measured both sides, with another number
+/// of repeats; `None` if recordings were compared.
 pub fn after_comparison(
     comparison: &Comparison,
     first: [Option<&Document>; 2],
     directories: [Option<&str>; 2],
+    evidence: Option<&str>,
     again: Option<&dyn Fn(usize) -> String>,
 ) -> Vec<NextStep> {
     let outcome = decided(comparison);
@@ -49,17 +53,61 @@ pub fn after_comparison(
         };
         return vec![NextStep::new(&purpose, command)];
     }
-    let (later, [a, b]) = (if outcome == Difference::Worse { "B" } else { "A" }, first);
     if are_of_devices(comparison) {
-        return vec![whether_devices_kept_up(later, directories)];
+        return vec![whether_devices_kept_up(directories[1])];
     }
-    let document = if later == "B" { b } else { a };
+    let (is_better, decisive) = (outcome == Difference::Better, decisive_count(comparison));
+    vec![about_b(is_better, decisive, first[1], directories[1], evidence)]
+}
+
+/// What delays B, from evidence of it that is there or is still to be recorded; of a better B whose cycles or wakeups are all
+/// that was compared, how often it may still be too late.
+fn about_b(
+    is_better: bool,
+    decisive: Option<&CountComparison>,
+    document: Option<&Document>,
+    directory: Option<&str>,
+    evidence: Option<&str>,
+) -> NextStep {
+    let is_forecast = match decisive {
+        Some(row) => matches!(row.what, Counted::Cycles { .. }) && row.b.events == 0,
+        None => document.is_some_and(|document| document.followed.is_none()),
+    };
+    if let Some(directory) = directory.filter(|_| is_better && is_forecast) {
+        let purpose = "says how often side B may still be too late";
+        return NextStep::new(purpose, format!("punctual forecast {}", shell_word(directory)));
+    }
+    let still = if is_better { "still " } else { "" };
+    let left = decisive.filter(|row| is_better && row.b.events > 0).map_or_else(String::new, left_in_words);
+    if let Some(recording) = evidence {
+        let purpose = format!("says what {still}delayed side B{left}");
+        return NextStep::new(&purpose, format!("punctual why {}", shell_word(recording)));
+    }
     let followed = document.and_then(|document| Some((document.followed.as_ref()?, &document.provenance)));
     let (options, command) =
         followed.map(|(followed, provenance)| threads_again(followed, provenance)).unwrap_or_default();
-    let purpose = format!("on side {later} records what delays it");
-    let why = evidence(decisive_count(comparison), document.map(|document| &document.provenance.command_line[..]));
-    vec![NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))]
+    let why = threshold(decisive, document.map(|document| &document.provenance.command_line[..]));
+    let purpose = format!("on side B records what {still}delays it{left}");
+    NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))
+}
+
+/// What B has left of what it has fewer of, to follow a purpose.
+fn left_in_words(row: &CountComparison) -> String {
+    let EventCount { events, exposure, .. } = row.b;
+    match &row.what {
+        Counted::Cycles { period_ns, .. } => {
+            format!(
+                ": {} of {} took longer than {}",
+                grouped(events),
+                counted(exposure, "cycle"),
+                format_ns(*period_ns)
+            )
+        }
+        Counted::Requests { threshold_ns } => {
+            format!(": {} took longer than {}", counted(events, "request"), format_ns(*threshold_ns))
+        }
+        Counted::Underruns { .. } => format!(": {}", counted(events, "underrun")),
+    }
 }
 
 /// Whether devices ran in the recordings, which `punctual compare --repeat` does not measure.
@@ -67,11 +115,10 @@ fn are_of_devices(comparison: &Comparison) -> bool {
     comparison.a.is_beside_devices || comparison.b.is_beside_devices
 }
 
-/// What became of the devices of the side that is worse, run by run: the threads beside them are not what was late.
-fn whether_devices_kept_up(later: &str, directories: [Option<&str>; 2]) -> NextStep {
-    let place = directories[usize::from(later == "B")].unwrap_or(later);
-    let purpose = format!("says of each run of side {later} whether its devices kept up, and what to run next");
-    NextStep::new(&purpose, format!("punctual report {}", shell_word(place)))
+/// What became of the devices of B, run by run: the threads beside them are not what was late.
+fn whether_devices_kept_up(directory: Option<&str>) -> NextStep {
+    let purpose = "says of each run of side B whether its devices kept up, and what to run next";
+    NextStep::new(purpose, format!("punctual report {}", shell_word(directory.unwrap_or("B"))))
 }
 
 /// What measures both sides in turn on this machine, and the command; that of the help where nobody knows what sets a side.
@@ -156,7 +203,7 @@ fn decided(comparison: &Comparison) -> Difference {
 }
 
 /// Above what to keep evidence: what was written when the side was recorded, or else what the sides differ in.
-fn evidence(decisive: Option<&CountComparison>, words: Option<&[String]>) -> String {
+fn threshold(decisive: Option<&CountComparison>, words: Option<&[String]>) -> String {
     let written = words.and_then(|words| value_of(words, "", "--why"));
     match (written, decisive.map(|row| &row.what)) {
         (Some(written), _) => shell_word(&printable(written)),
@@ -310,7 +357,7 @@ pub fn after_interact_comparison(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::{EventCount, RateRatio};
+    use punctual_comparison::RateRatio;
 
     #[test]
     fn a_recording_is_made_again_elsewhere_and_otherwise_the_same() {
@@ -352,9 +399,9 @@ mod tests {
 
     #[test]
     fn runs_of_devices_are_reported_and_made_again_as_devices() {
-        let step = whether_devices_kept_up("B", [Some("before"), Some("q after")]);
+        let step = whether_devices_kept_up(Some("q after"));
         assert_eq!(step.command, "punctual report 'q after'");
-        assert_eq!(whether_devices_kept_up("A", [None; 2]).command, "punctual report A");
+        assert_eq!(whether_devices_kept_up(None).command, "punctual report B");
         let words = "device run v90 -c thread:80 -q -o a/1.punctual -D 2s --html=x.html --json";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         assert_eq!(as_kept(&words[2..]), " v90 -c thread:80 -D 2s");
@@ -388,6 +435,38 @@ mod tests {
     }
 
     #[test]
+    fn after_a_better_side_the_next_step_is_about_what_it_has_left() {
+        let cycles = |events: u64| CountComparison {
+            what: Counted::Cycles { of: "robot-ctl".to_owned(), period_ns: 2_500_000 },
+            a: EventCount { events: 900, least: 900, exposure: 10_000 },
+            b: EventCount { events, least: events, exposure: 10_723 },
+            ratio: RateRatio { low: None, estimate: None, high: None },
+            outcome: Difference::Better,
+            runs_needed: None,
+        };
+        let (some, none) = (cycles(12), cycles(0));
+        let step = |is_better: bool, row: &CountComparison, evidence: Option<&str>| {
+            about_b(is_better, Some(row), None, Some("q after"), evidence).to_string()
+        };
+        let left = "12 of 10,723 cycles took longer than 2.50 ms";
+        assert_eq!(
+            step(true, &some, Some("q after/2.punctual")),
+            format!("next: `punctual why 'q after/2.punctual'` says what still delayed side B: {left}")
+        );
+        assert_eq!(
+            step(true, &some, None),
+            format!(
+                "next: `sudo punctual record --why 2.5ms --why-stage response` on side B records what still delays it: {left}"
+            )
+        );
+        assert_eq!(
+            step(true, &none, None),
+            "next: `punctual forecast 'q after'` says how often side B may still be too late"
+        );
+        assert_eq!(step(false, &some, Some("a.punctual")), "next: `punctual why a.punctual` says what delayed side B");
+    }
+
+    #[test]
     fn evidence_is_kept_above_the_threshold_of_the_side_or_what_the_sides_differ_in() {
         let row = |what| CountComparison {
             what,
@@ -407,8 +486,8 @@ mod tests {
             ("punctual record -p 90", None, "p99"),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(evidence(decisive, Some(&words)), expected, "{line}");
+            assert_eq!(threshold(decisive, Some(&words)), expected, "{line}");
         }
-        assert_eq!(evidence(None, None), "p99");
+        assert_eq!(threshold(None, None), "p99");
     }
 }

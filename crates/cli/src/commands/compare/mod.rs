@@ -8,7 +8,7 @@ use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, S
 use crate::output::{self, Output, Usage};
 use crate::progress::Progress;
 use crate::signals::Interrupted;
-use punctual_comparison::{Comparison, Outcome, Side, Standing};
+use punctual_comparison::{Comparison, Outcome, Run, Side, Standing};
 use punctual_device::{Catalogue, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
@@ -97,13 +97,15 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     comparison.notes.splice(0..0, before);
     comparison.notes.extend(after);
     let first = [a, b].map(|side| side.runs.first().map(|run| &run.document));
+    let evidence = taken.opened[1].evidence();
+    let evidence = evidence.as_deref();
     let next = arguments.repeat.map_or_else(
         || {
             let directories = directories(arguments, taken);
             let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
-            punctual_report::after_comparison(&comparison, first, directories, None)
+            punctual_report::after_comparison(&comparison, first, directories, evidence, None)
         },
-        |_| punctual_report::after_comparison(&comparison, first, [None; 2], Some(&again)),
+        |_| punctual_report::after_comparison(&comparison, first, [None; 2], evidence, Some(&again)),
     );
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
@@ -203,6 +205,16 @@ struct Opened {
 impl Opened {
     fn open(name: &str, paths: Vec<PathBuf>) -> Result<Opened, StudyError> {
         Ok(Opened { side: open_side(name, &paths)?, paths })
+    }
+
+    /// The path of the recording that kept most evidence of what was late; `None` if none kept any.
+    fn evidence(&self) -> Option<String> {
+        let kept = |run: &Run| {
+            run.document.recorder.as_ref().map_or(0, |recorder| recorder.kept.saturating_sub(recorder.void))
+        };
+        let runs = self.side.runs.iter().map(kept).zip(&self.paths);
+        let (kept, path) = runs.max_by_key(|(kept, _)| *kept)?;
+        (kept > 0).then(|| printable_path(path))
     }
 
     /// The directory of a side that this command measured.
