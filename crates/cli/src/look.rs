@@ -1,5 +1,6 @@
-//! How output looks to its reader: how wide it may be, and its colour, which only adds.
+//! How output looks to its reader: how wide it may be, its colour, which only adds, and whether commands in it need `sudo`.
 
+use punctual_kernel::capabilities::is_root;
 use punctual_kernel::standard_output;
 use punctual_report::{Layout, lay_out};
 use std::io::IsTerminal;
@@ -92,6 +93,20 @@ pub(crate) fn on_errors() -> bool {
     *SHOWN.get_or_init(|| shows_colour(std::io::stderr().is_terminal()))
 }
 
+/// Set in what `sudo`, `doas` and `pkexec` start: whoever typed the command is not root then.
+const STARTED_BY: [&str; 3] = ["SUDO_COMMAND", "DOAS_USER", "PKEXEC_UID"];
+
+/// Text with its commands as the reader types them: root needs no `sudo`, and many systems without users have none.
+pub(crate) fn as_typed(text: String) -> String {
+    let is_typed_by_root = is_root() && STARTED_BY.iter().all(|name| std::env::var_os(name).is_none());
+    if is_typed_by_root { without_sudo(&text) } else { text }
+}
+
+/// Text whose commands, which stand between backticks, begin without `sudo`.
+fn without_sudo(text: &str) -> String {
+    text.replace("`sudo ", "`")
+}
+
 /// Whether the terminal can only write one line after another.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
@@ -101,4 +116,16 @@ pub(crate) fn is_dumb() -> bool {
 fn shows_colour(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || is_terminal && !is_dumb())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_lose_their_sudo() {
+        let text = "next: `sudo punctual idle` shows it; sudo is not needed for `punctual why a`";
+        let expected = "next: `punctual idle` shows it; sudo is not needed for `punctual why a`";
+        assert_eq!(without_sudo(text), expected);
+    }
 }

@@ -169,7 +169,7 @@ impl Stream {
 
     /// Prints text for people, as [`print_more`] does.
     pub(crate) fn write_text(&mut self, text: &str) -> bool {
-        self.write(&look::labelled(&fitted(&harmless(text)), look::on_output()))
+        self.write(&look::labelled(&fitted(&look::as_typed(harmless(text))), look::on_output()))
     }
 
     /// Prints what is still buffered.
@@ -196,12 +196,12 @@ impl Stream {
 /// Prints text for people. It begins with its verdict, fits their terminal, and names from recordings and kernels
 /// cannot control the terminal.
 pub(crate) fn print_text(text: &str) {
-    print(&look::with_verdict(&fitted(&harmless(text))));
+    print(&look::with_verdict(&fitted(&look::as_typed(harmless(text)))));
 }
 
 /// Prints text that continues an earlier one.
 pub(crate) fn print_more(text: &str) {
-    print(&look::labelled(&fitted(&harmless(text)), look::on_output()));
+    print(&look::labelled(&fitted(&look::as_typed(harmless(text))), look::on_output()));
 }
 
 /// Prints what follows a report: how late events follow one another, if that was asked for, and what to run next.

@@ -191,6 +191,25 @@ fn a_misspelt_name_is_answered_by_the_one_that_was_meant() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
 }
 
+/// A root shell needs no `sudo`, and may have none; whoever used it to start the program needs it again.
+#[test]
+fn commands_are_printed_as_their_reader_types_them() {
+    let answer = |is_shell_of_root: bool| {
+        let mut command = support::punctual();
+        for name in ["DOAS_USER", "PKEXEC_UID"] {
+            command.env_remove(name);
+        }
+        if is_shell_of_root {
+            command.env_remove("SUDO_COMMAND");
+        }
+        stdout(&command.current_dir(support::golden()).args(["report", "idle.punctual"]).output().unwrap())
+    };
+    assert!(answer(false).contains("next: `sudo punctual idle "), "{}", answer(false));
+    let expected =
+        if punctual_kernel::capabilities::is_root() { "next: `punctual idle " } else { "next: `sudo punctual idle " };
+    assert!(answer(true).contains(expected), "{}", answer(true));
+}
+
 /// What `compare` does not measure itself is recorded for it; the letter of a side is like none of these options.
 #[test]
 fn compare_says_how_sides_of_other_programs_threads_are_compared() {

@@ -31,10 +31,11 @@ pub(crate) fn attempts(most: usize) -> impl Iterator<Item = usize> {
     (0..most).take_while(move |_| Instant::now() < until)
 }
 
-/// The program under test.
+/// The program under test, as a user starts it who is not root, or who became root with `sudo`: so commands in its answers are
+/// the same whoever runs the tests.
 pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-    command.stdin(Stdio::null()).env(programs::MARK, std::process::id().to_string());
+    command.stdin(Stdio::null()).env(programs::MARK, std::process::id().to_string()).env("SUDO_COMMAND", "punctual");
     command
 }
 
