@@ -126,7 +126,7 @@ pub(crate) enum Command {
     ///
     /// It takes measured latency into account, if you give it.
     #[command(
-        after_help = "Examples:\n  punctual schedulability examples/modem-and-audio.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json\n\nExit code 2: a deadline can be missed."
+        after_help = "Examples:\n  punctual schedulability tasks.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json\n\nExit code 2: a deadline can be missed."
     )]
     Schedulability(SchedulabilityArguments),
     /// Simulate the papers' machines, or a device on yours
