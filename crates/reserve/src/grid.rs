@@ -15,7 +15,8 @@ const BUDGETS: u32 = 20;
 pub const MAX_SHARE_THOUSANDTHS: u64 = 900;
 
 /// For each period, in an order drawn from the seed, the budgets that may be enough: from 0.8 of what the job usually takes, below
-/// which no reservation can be enough for long, to twice its [`Job::work_ns`], each about a twentieth above the previous one.
+/// which no reservation can be enough for long, to twice its [`Job::work_ns`], each about a twentieth above the previous one. A job
+/// whose deadline is beyond its period takes that much in each of its periods, not once before its deadline.
 /// The periods are the deadline and a half, a quarter and an eighth of it: a thread whose reservation begins with its job gets all
 /// of these before its deadline.
 pub fn grid(job: Job, usual_work_ns: u64, seed: u64) -> Vec<(u64, Vec<u64>)> {
@@ -34,8 +35,12 @@ pub fn grid(job: Job, usual_work_ns: u64, seed: u64) -> Vec<(u64, Vec<u64>)> {
 }
 
 fn budgets(job: Job, usual_work_ns: u64, period_ns: u64) -> Vec<u64> {
-    // How often the budget is given before the deadline.
-    let times = (job.deadline_ns / period_ns).max(1) as f64;
+    // How often the budget is given while one job's work is due: before its deadline, or before the next job comes, if that is sooner.
+    let times = if job.deadline_ns > job.period_ns {
+        job.period_ns as f64 / period_ns as f64
+    } else {
+        (job.deadline_ns / period_ns).max(1) as f64
+    };
     let (low, high) = (0.8 * usual_work_ns.max(1) as f64 / times, 2.0 * job.work_ns.max(1) as f64 / times);
     let most_ns = period_ns / 1_000 * MAX_SHARE_THOUSANDTHS;
     let budget = |number: u32| (low * (high / low).powf(f64::from(number) / f64::from(BUDGETS - 1))) as u64;
@@ -69,6 +74,22 @@ mod tests {
             }
         }
         assert!(met > 60, "{met}");
+    }
+
+    #[test]
+    fn no_budget_is_below_what_the_jobs_take_however_far_their_deadline_is() {
+        let (period_ns, work_ns) = (1_000_000, 310_000);
+        for buffers in [2, 3, 4, 5, 37, 9_000] {
+            let job = Job { period_ns, work_ns, deadline_ns: (buffers - 1) * period_ns };
+            let rows = grid(job, work_ns, 7);
+            assert!(!rows.is_empty(), "{buffers} buffers");
+            for (period_ns, budgets) in rows {
+                let shares = budgets.iter().map(|&budget_ns| Reservation { budget_ns, period_ns }.share_thousandths());
+                let (least, most) = (shares.clone().min().unwrap(), shares.max().unwrap());
+                let said = format!("{buffers} buffers, every {period_ns} ns: {least} to {most} thousandths");
+                assert!(least >= 248 && (590..=900).contains(&most), "{said}");
+            }
+        }
     }
 
     #[test]
