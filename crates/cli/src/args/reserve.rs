@@ -1,7 +1,7 @@
 //! The arguments of `punctual reserve`.
 
 use super::device::WorkName;
-use super::values::{context, duration, length, priority, reservation};
+use super::values::{context, duration, period, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
@@ -85,8 +85,8 @@ pub(crate) struct FindArguments {
     /// time]; may be repeated, for several threads of a process, or one for each process
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Vec<Regex>,
-    /// How long after its release a job must be done [default: its period]
-    #[arg(long, value_name = "TIME", value_parser = length)]
+    /// How long after its release a job must be done: a time, or a period such as 64@48kHz [default: its period]
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) deadline: Option<u64>,
     /// Keep the machine busy during the study: a name from `punctual load list`, or a load file; separate several with commas
     #[arg(long, value_name = "LOAD", value_delimiter = ',')]
@@ -146,4 +146,20 @@ fn scheduling(text: &str) -> Result<Scheduling, String> {
 
 fn name(text: &str) -> Result<Regex, String> {
     name_expression(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::{Arguments, Command};
+    use clap::Parser as _;
+
+    #[test]
+    fn a_deadline_is_a_time_or_written_as_a_period() {
+        for (written, expected) in [("64@48kHz", 1_333_333), ("1kHz", 1_000_000), ("2ms", 2_000_000)] {
+            let parsed = Arguments::try_parse_from(["punctual", "reserve", "--pid", "1", "--deadline", written]);
+            let command = parsed.unwrap_or_else(|error| panic!("{written}: {error}")).command;
+            let Command::Reserve(arguments) = command else { panic!("{written}: another command") };
+            assert_eq!(arguments.find.deadline, Some(expected), "{written}");
+        }
+    }
 }
