@@ -18,7 +18,8 @@ pub struct Underrun {
     /// From this time on, being kept from the CPU may explain it: when it arrived or, for one of several blocks that
     /// were lost at once, when the first of them did.
     pub from_ns: u64,
-    /// Being kept from the CPU for this long, whatever the device does, is enough to explain it.
+    /// Being kept from the CPU for this long, whatever the device does, is enough to explain it. Nothing explains a block that
+    /// was given up before its deadline: that was whoever set the limit.
     pub needs_ns: u64,
 }
 
@@ -105,7 +106,7 @@ impl Judge {
                     end_ns: row.end_ns,
                     executed_ns: row.executed_ns,
                     from_ns: row.arrival_ns,
-                    needs_ns: row.end_ns.saturating_sub(deadline_ns).max(1),
+                    needs_ns: if is_late { row.end_ns - deadline_ns } else { u64::MAX },
                 },
                 summary,
             );
@@ -220,6 +221,20 @@ mod tests {
         let given_up = |late_ns| ActivationRow { cut: true, ..row(3, late_ns, 600) };
         assert_eq!([0, 400, 401].map(|late_ns| judge.is_open(&given_up(late_ns))), [true, true, false]);
         assert!(!judge.is_open(&row(3, 0, 600)));
+    }
+
+    #[test]
+    fn what_is_given_up_before_its_deadline_is_nothing_that_kept_it_from_the_cpu() {
+        let mut judge = Judge::new(1_000, 3, 0);
+        let mut summary = DeviceSummary::default();
+        for (block, late_ns) in [(0, 0), (1, 1_500)] {
+            judge.take(&ActivationRow { cut: true, ..row(block, late_ns, 600) }, &mut summary);
+        }
+        assert_eq!(summary.underruns, 2);
+        let explained = |kept_ns: u64| -> Vec<bool> {
+            judge.underruns().iter().map(|underrun| underrun.is_explained_by(kept_ns)).collect()
+        };
+        assert_eq!([99, 100, 1_000_000_000].map(explained), [vec![false, false], vec![false, true], vec![false, true]]);
     }
 
     #[test]

@@ -17,11 +17,11 @@ pub fn keeps_up(device: &DeviceSummary) -> Option<bool> {
     (own == 0 && is_most).then_some(true)
 }
 
-/// Blocks that punctual kept from the device, to leave others their share of the CPU. If a user's own work took longer
-/// than its budget, that is the work's own doing.
+/// Blocks that punctual kept from the device, or gave up after the longest time that it may take in the kernel, to leave
+/// others their share of the CPU. If a user's own work took longer than its budget, that is the work's own doing.
 pub fn kept_from(device: &DeviceSummary) -> u64 {
     let is_over = device.own.as_ref().is_some_and(|own| own.over > 0);
-    if is_over { 0 } else { device.refused }
+    if is_over { 0 } else { device.refused.saturating_add(device.cut) }
 }
 
 #[cfg(test)]
@@ -56,6 +56,11 @@ mod tests {
         assert_eq!(keeps_up(&limited), None);
         // More were late than that explains.
         assert_eq!(keeps_up(&DeviceSummary { underruns: 41, ..limited.clone() }), Some(false));
+        // One that it gave up is neither the device's failure nor the machine's.
+        let given_up = DeviceSummary { processed: 1_000, refused: 0, cut: 1, underruns: 1, ..limited.clone() };
+        assert_eq!(keeps_up(&given_up), None);
+        assert_eq!(keeps_up(&DeviceSummary { underruns: 2, ..given_up.clone() }), Some(false));
+        assert_eq!(keeps_up(&DeviceSummary { underruns: 0, cut: 0, ..given_up }), Some(true));
         // A user's own work that takes too long keeps itself from blocks.
         let own = OwnSummary { over: 1, ..OwnSummary::default() };
         assert_eq!(keeps_up(&DeviceSummary { own: Some(own), ..limited }), Some(false));

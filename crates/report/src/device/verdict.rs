@@ -115,13 +115,17 @@ fn two_digits(number: f64) -> u64 {
 
 /// Why a device that ran is not judged.
 pub(super) fn why_not_judged(device: &DeviceSummary) -> String {
-    match device.refused {
-        0 => format!(
+    match (device.refused, device.cut) {
+        (0, 0) => format!(
             "only {} of {} came to be processed, by no fault of its own",
             grouped(device.processed),
             counted(device.arrived, "block")
         ),
-        refused => {
+        (0, cut) => {
+            let blocks = counted(cut, "block");
+            format!("punctual itself gave up {blocks} after 5 ms, the longest that it lets one take in the kernel")
+        }
+        (refused, _) => {
             let kept = counted(refused, "block");
             format!(
                 "punctual itself kept {kept} from it, to leave others their share of the CPU{}",
@@ -136,7 +140,8 @@ fn kept_from_it(device: &DeviceSummary) -> String {
     match kept_from(device).min(device.underruns.saturating_sub(device.underruns_outside)) {
         0 => String::new(),
         kept => {
-            format!(", at most {} of blocks that punctual kept from it, to leave others their share", grouped(kept))
+            let how = if device.refused == 0 { "gave up after 5 ms" } else { "kept from it" };
+            format!(", at most {} of blocks that punctual {how}, to leave others their share", grouped(kept))
         }
     }
 }
@@ -345,6 +350,11 @@ mod tests {
         assert!(kept_from_it(&late).starts_with(", at most 40 of blocks"), "{}", kept_from_it(&late));
         assert_eq!(overran(&late), ", its ring overran 7 times");
         assert_eq!(overran(&DeviceSummary { overruns: 1, ..late }), ", its ring overran once");
+        let given_up = DeviceSummary { processed: 1_000, cut: 1, underruns: 1, ..device.clone() };
+        let said = why_not_judged(&given_up);
+        assert!(said.starts_with("punctual itself gave up 1 block after 5 ms"), "{said}");
+        let said = kept_from_it(&DeviceSummary { underruns: 3, ..given_up });
+        assert!(said.starts_with(", at most 1 of blocks that punctual gave up after 5 ms"), "{said}");
         let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
         assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
     }

@@ -6,7 +6,7 @@ use super::{NextStep, few};
 use crate::device::Run;
 use crate::layout::shell_word;
 use crate::load_name;
-use punctual_device::keeps_up;
+use punctual_device::{keeps_up, kept_from};
 use punctual_recording::{DeviceSummary, printable};
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         steps.push(NextStep::new("tries it in every context, and says which is enough", study));
         return few(steps);
     }
-    if let Some(device) = devices.iter().find(|device| keeps_up(device).is_none() && device.refused > 0) {
+    if let Some(device) = devices.iter().find(|device| keeps_up(device).is_none() && kept_from(device) > 0) {
         let spec = shell_word(&run.written(device));
         let (cpu, competitors, load) = (&around.cpu, &around.competitors, &around.load);
         let command = format!("sudo punctual device run {spec} --context thread:80{cpu}{competitors}{load}");

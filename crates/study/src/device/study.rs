@@ -6,7 +6,7 @@ use super::scaled::{is_papers, reservation};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form};
-use punctual_device::{Profile, keeps_up};
+use punctual_device::{Profile, keeps_up, kept_from};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, ending, host};
 use punctual_load::Load;
@@ -313,7 +313,7 @@ fn run_point(
 /// Whether a run to its end cannot be judged because of blocks that punctual itself withheld.
 fn was_withheld(run: &DeviceRun) -> bool {
     let is_complete = run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Completed);
-    let device = run.activations.devices.first().filter(|device| device.refused > 0);
+    let device = run.activations.devices.first().filter(|device| kept_from(device) > 0);
     is_complete && device.is_some_and(|device| kept_up(device, run.document.measured_ns()).is_none())
 }
 

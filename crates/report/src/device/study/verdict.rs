@@ -5,7 +5,7 @@ use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
 use punctual_device::{keeps_up, pc99};
-use punctual_recording::{EndReason, agreeing, format_ns};
+use punctual_recording::{DeviceSummary, EndReason, agreeing, format_ns};
 use std::fmt::Write as _;
 
 /// So many runs are named at most.
@@ -95,15 +95,22 @@ fn against_pc99(study: &StudyReport<'_>) -> String {
 
 /// Says in which contexts a run was no test, and why.
 fn unjudged(study: &StudyReport<'_>) -> String {
-    let names = |is_kept: bool| {
+    let names = |is_of: fn(&DeviceSummary) -> bool| {
         let rows = study.rows.iter().filter(|row| row.group == "contexts" && row.is_unjudged());
-        let rows = rows.filter(|row| row.device().is_some_and(|device| device.refused > 0) == is_kept);
+        let rows = rows.filter(|row| row.device().is_some_and(is_of));
         rows.map(Row::name).collect::<Vec<String>>().join(", ")
     };
     let mut said = String::new();
     for (names, reason) in [
-        (names(true), "punctual itself kept blocks from it, to leave others their share of the CPU"),
-        (names(false), "too few of the blocks due came to it"),
+        (
+            names(|device| device.refused > 0),
+            "punctual itself kept blocks from it, to leave others their share of the CPU",
+        ),
+        (
+            names(|device| device.refused == 0 && device.cut > 0),
+            "punctual itself gave up blocks that took more than 5 ms in the kernel",
+        ),
+        (names(|device| device.refused + device.cut == 0), "too few of the blocks due came to it"),
     ] {
         if !names.is_empty() {
             let _ = write!(said, " Not judged, because {reason}: {names}.");
