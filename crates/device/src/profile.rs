@@ -235,7 +235,8 @@ impl Profile {
         changed
     }
 
-    /// The same device with a period as people write it ([`crate::parse_period`]), whose rate becomes the device's.
+    /// The same device with a period as people write it ([`crate::parse_period`]), whose rate becomes the device's. Whoever
+    /// gives a radio's period as a time counts in time, not in samples.
     ///
     /// # Errors
     /// [`Error::Notation`], in a sentence.
@@ -247,6 +248,8 @@ impl Profile {
         if let Some(rate) = written_rate(text)? {
             changed.rate_millihertz = Some(rate);
             changed.unit = changed.unit.or(Some(Unit::Frame));
+        } else if changed.unit == Some(Unit::Sample) {
+            changed.unit = None;
         }
         Ok(changed)
     }

@@ -34,6 +34,9 @@ fn a_device_counts_in_its_users_unit() {
     assert_eq!(of("audio 2ms", 1_000_000), (Some("frame"), Some(48.0)));
     assert_eq!(of("audio 441@44.1kHz", 1_000_000), (Some("frame"), Some(44.1)));
     assert_eq!(of("sdr 1024@2.048MS/s", 500_000), (Some("sample"), Some(1024.0)));
+    // A radio's block of so long is not known by its samples.
+    assert_eq!(of("sdr", 100_000), (Some("sample"), Some(3_072.0)));
+    assert_eq!(of("sdr 1ms compute=300us x37", 500_000), (None, None));
     assert_eq!(of("5g-slot", 250_000), (Some("slot"), Some(0.5)));
     assert_eq!(of("ethercat1ms 2ms", 1_000_000), (Some("cycle"), Some(0.5)));
     assert_eq!(of("voip", 1_000_000), (None, None));

@@ -16,7 +16,10 @@ impl StandIn {
     /// `None` if the device has as many samples in a block as the run, or if it is not known how many it has.
     fn of(run: &Run<'_>, device: &DeviceSummary) -> Option<StandIn> {
         let profile = Catalogue::shipped().parse_spec(&run.written(device)).ok()?;
-        profile.unit.filter(|unit| matches!(unit, Unit::Frame | Unit::Sample))?;
+        // A radio whose period was given as a time has samples all the same.
+        if profile.unit.is_some_and(|unit| !matches!(unit, Unit::Frame | Unit::Sample)) {
+            return None;
+        }
         let own = profile.at_its_rate(profile.period_ns)?.round() as u64;
         let here = u64::from(device.samples);
         (own != here && own > 0 && here > 0).then_some(StandIn { own, here })
@@ -60,6 +63,13 @@ mod tests {
                 16,
                 " (for the device's 2,400)",
                 ", at most 15,000 of its samples pending",
+            ),
+            (
+                "sdr 1ms compute=300us x37",
+                "sdr",
+                16,
+                " (for the device's 30,720)",
+                ", at most 192,000 of its samples pending",
             ),
             ("audio 64@48kHz", "audio", 64, "", ""),
             ("v90", "v90", 90, "", ""),
