@@ -1,6 +1,7 @@
 //! What happened to soft devices, and the study of one.
 
 mod answer;
+mod budget;
 mod calibrated;
 mod origins;
 mod own;
@@ -15,6 +16,7 @@ mod watched;
 mod withheld;
 
 pub use answer::{DeviceAnswer, DeviceRunRow, ProfilesAnswer, StudyAnswer, VerifyAnswer};
+pub(crate) use budget::too_small;
 pub(crate) use origins::under_origins;
 pub use page::{device_page, with_device_runs};
 pub use run::Run;

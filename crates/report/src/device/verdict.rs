@@ -1,5 +1,6 @@
 //! Whether devices kept up, in sentences.
 
+use super::budget::too_small;
 use super::calibrated::miss;
 use super::own;
 use super::run::Run;
@@ -18,6 +19,8 @@ pub fn verdict(run: &Run<'_>) -> String {
     sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
     for device in &run.activations.devices {
         sentences.push(sentence(run, device));
+        let too_small = too_small(run, device).filter(|_| keeps_up(device) == Some(false));
+        sentences.extend(too_small.map(|found| found.sentence()));
         sentences.extend(miss(device, run.document).map(|miss| format!("Its work took {miss}.")));
         sentences.extend(device.decoded.as_ref().map(decoded_sentence));
         sentences.extend(device.own.as_ref().map(own::sentence));

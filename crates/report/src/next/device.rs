@@ -1,9 +1,9 @@
 //! After a run of soft devices.
 
 use super::measurement::as_threshold;
-use super::options::{load_option, value_of};
+use super::options::{exact_time, load_option, value_of};
 use super::{NextStep, few};
-use crate::device::Run;
+use crate::device::{Run, too_small};
 use crate::layout::shell_word;
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
@@ -32,10 +32,19 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
             );
             steps.push(NextStep::new(&purpose, command));
         }
+        let larger = too_small(run, device).and_then(|found| Some((found.larger_ns()?, found.period_ns)));
+        if let Some((budget_ns, period_ns)) = larger {
+            let context = format!("reservation:{}/{}", exact_time(budget_ns), exact_time(period_ns));
+            let (cpu, competitors, load) = (&around.cpu, &around.competitors, &around.load);
+            let command = format!("sudo punctual device run {spec} --context {context}{cpu}{competitors}{load}");
+            steps.push(NextStep::new("gives it a budget that is larger than its work", command));
+        }
         let reserve = format!("sudo punctual reserve {spec}{}{}", around.competitors, around.load);
         steps.push(NextStep::new("finds the smallest reservation that is enough for it", reserve));
-        let study = format!("sudo punctual device study {spec}{}", around.cpu);
-        steps.push(NextStep::new("tries it in every context, and says which is enough", study));
+        if larger.is_none() {
+            let study = format!("sudo punctual device study {spec}{}", around.cpu);
+            steps.push(NextStep::new("tries it in every context, and says which is enough", study));
+        }
         return few(steps);
     }
     if let Some(device) = devices.iter().find(|device| keeps_up(device).is_none() && kept_from(device) > 0) {
@@ -99,6 +108,7 @@ fn slack_ns(device: &DeviceSummary) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::ActivationDocument;
 
     fn device(context: &str) -> DeviceSummary {
         DeviceSummary {
@@ -108,6 +118,25 @@ mod tests {
             compute_ns: 2_000_000,
             ..DeviceSummary::default()
         }
+    }
+
+    #[test]
+    fn after_a_budget_below_the_work_comes_a_larger_one() {
+        let document = crate::device::run::tests::document();
+        let after = |context: &str| {
+            let mut late = DeviceSummary { underruns: 9, processed: 200, arrived: 200, ..device(context) };
+            late.device = "sdr".to_owned();
+            (0..200).for_each(|_| late.executed.record(2_400_000));
+            let activations = ActivationDocument { devices: vec![late], ..ActivationDocument::default() };
+            let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
+            after_device(&run, &[]).into_iter().map(|step| step.command).collect::<Vec<_>>()
+        };
+        let small = after("reservation:2ms/8ms");
+        assert!(small[0].starts_with("sudo punctual device run sdr --context reservation:2.6"), "{small:?}");
+        assert!(small[1].starts_with("sudo punctual reserve sdr") && small.len() == 2, "{small:?}");
+        let enough = after("reservation:4ms/8ms");
+        assert!(enough.iter().all(|command| !command.contains("device run")), "{enough:?}");
+        assert!(enough.iter().any(|command| command.contains("device study sdr")), "{enough:?}");
     }
 
     #[test]
