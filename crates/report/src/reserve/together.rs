@@ -81,6 +81,11 @@ impl TogetherDevice<'_> {
         self.reservation.is_some() && self.with.0.succeeded()
     }
 
+    /// Whether anything was tried for it before the end.
+    fn was_tried(&self) -> bool {
+        self.tried > 0 || !self.trials.is_empty()
+    }
+
     /// What it is called in a table: threads may have the same name.
     pub(super) fn name(&self) -> String {
         self.tid.map_or_else(|| self.device.to_owned(), |tid| format!("{} ({tid})", self.device))
@@ -153,7 +158,7 @@ impl TogetherReport<'_> {
             let why = if self.end == ReserveEnd::ProgramEnded { "A program ended" } else { "Interrupted" };
             return format!(
                 "{why} after {} of {}: nothing stays changed.",
-                self.rows.len(),
+                self.rows.iter().filter(|row| row.was_tried()).count(),
                 counted(self.of, self.noun())
             );
         }
@@ -186,7 +191,8 @@ impl TogetherReport<'_> {
                 Some(found) => {
                     (in_words(found.budget_ns, found.period_ns), thousandths(found.share_thousandths() * 100))
                 }
-                None => ("none".to_owned(), "-".to_owned()),
+                None if row.was_tried() => ("none".to_owned(), "-".to_owned()),
+                None => ("not tried".to_owned(), "-".to_owned()),
             };
             let Job { work_ns, period_ns, .. } = row.job;
             let (tried, grid) = (row.tried.to_string(), row.grid.to_string());

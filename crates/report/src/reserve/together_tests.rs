@@ -88,6 +88,12 @@ fn each_end_has_its_verdict_and_names_who_has_none() {
     assert!(ended.verdict().starts_with("A program ended after 1 of 1 device:"), "{}", ended.verdict());
     let cut = TogetherReport { of: 3, end: ReserveEnd::Interrupted, ..report(vec![device("v90", Some(1), 0)]) };
     assert!(cut.verdict().starts_with("Interrupted after 1 of 3 devices"), "{}", cut.verdict());
+    // One that came to be measured and not to be tried.
+    let untried = TogetherDevice { tried: 0, why: Some("it was not tried"), ..device("y", None, 0) };
+    let cut = TogetherReport { of: 3, end: ReserveEnd::Interrupted, ..report(vec![device("x", None, 0), untried]) };
+    assert!(cut.verdict().starts_with("Interrupted after 1 of 3 devices"), "{}", cut.verdict());
+    let reservations: Vec<String> = cut.found_table().1.into_iter().map(|row| row[3].clone()).collect();
+    assert_eq!(reservations, ["none", "not tried"]);
     let unmeasured = TogetherReport { rounds: 0, ..report(vec![device("v90", Some(2_000_000), 0)]) };
     assert!(unmeasured.verdict().starts_with("Found, but not measured"), "{}", unmeasured.verdict());
 }

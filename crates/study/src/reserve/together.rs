@@ -39,6 +39,7 @@ impl Member {
         let why = reservation.is_none().then(|| match (&study.refused, study.no_room) {
             (Some(refused), _) => refused.clone(),
             (None, true) => "the kernel has no room for a sufficient one beside those before it".to_owned(),
+            (None, false) if study.trials.is_empty() => "it was not tried".to_owned(),
             (None, false) if study.trials.iter().any(Trial::is_open) => {
                 "none of those tried is known to be sufficient, since jobs were not seen".to_owned()
             }
