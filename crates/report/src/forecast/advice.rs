@@ -95,23 +95,44 @@ pub fn needed(answer: &Answer) -> String {
     failing.filter_map(sentence).take(MAX_NAMED).collect()
 }
 
-/// How many buffers a device would have needed in all of these answers about it, as a sentence to follow its verdict;
-/// `None` for one that has no buffers to choose, or if that was not asked.
-pub(crate) fn buffering(answers: &[&DeviceAnswer]) -> Option<String> {
-    let device = &answers.first().filter(|first| !first.device.is_loop() && !first.stage.holds_work())?.device;
-    let advice: Vec<&Advice> = answers.iter().filter_map(|answer| answer.advice.as_ref()).collect();
-    let found: Vec<&Variant> =
-        advice.iter().filter_map(|advice| advice.buffers.as_ref().or(advice.never_exceeded.as_ref())).collect();
+/// How many buffers a device would have needed in all of these answers about it, each with the load under which it is, as a
+/// sentence to follow its verdict: also as a longer period, and which load decides. `None` for one that has no buffers to
+/// choose, or if that was not asked.
+pub(crate) fn buffering(answers: &[(&DeviceAnswer, &str)]) -> Option<String> {
+    let (first, _) = answers.first().filter(|(first, _)| !first.device.is_loop() && !first.stage.holds_work())?;
+    let device = &first.device;
+    let advice: Vec<(&Advice, &str)> =
+        answers.iter().filter_map(|(answer, when)| Some((answer.advice.as_ref()?, *when))).collect();
+    let found: Vec<(&Profile, &Advice, &str)> = (advice.iter())
+        .filter_map(|(advice, when)| {
+            let variant = advice.buffers.as_ref().or(advice.never_exceeded.as_ref())?;
+            Some((&variant.device, *advice, *when))
+        })
+        .collect();
     if found.len() < advice.len() {
         return Some(format!(
             "Not even {MAX_BUFFERS} buffers of {} would have kept it from running dry.",
             in_its_unit(device)
         ));
     }
-    let most = &found.iter().max_by_key(|variant| variant.device.buffers)?.device;
-    let buffers =
-        format!("{} buffers of {} ({} of buffering)", most.buffers, in_its_unit(most), format_ns(most.tolerance_ns()));
-    Some(match advice.iter().all(|advice| advice.buffers.is_some()) {
+    let &(most, deciding, when) = found.iter().max_by_key(|(variant, ..)| variant.buffers)?;
+    let is_alone = found.iter().all(|(variant, ..)| variant.buffers == most.buffers);
+    let decided = if is_alone { String::new() } else { format!(", for the stalls {when}") };
+    let buffers = format!(
+        "{} buffers of {} ({} of buffering{decided})",
+        most.buffers,
+        in_its_unit(most),
+        format_ns(most.tolerance_ns())
+    );
+    let are_shown = advice.iter().all(|(advice, _)| advice.buffers.is_some());
+    let longer = if are_shown { &deciding.period } else { &deciding.longer_never_exceeded };
+    let longer = longer.as_ref().map(|variant| &variant.device).filter(|longer| longer.period_ns > device.period_ns);
+    let longer = longer.map(|longer| {
+        let (period, lasts) = (in_its_unit(longer), format_ns(longer.tolerance_ns()));
+        format!(" or {} of {period} ({lasts})", longer.buffers)
+    });
+    let buffers = buffers + &longer.unwrap_or_default();
+    Some(match are_shown {
         true => format!("It needs {buffers}."),
         false => format!("With {buffers} it would not have run dry here; that these are enough takes longer to show."),
     })
@@ -208,17 +229,25 @@ mod tests {
             let question = Question { devices, advise, ..Question::default() };
             answer(&[input(stalls, 0)], &question).unwrap().groups.remove(0).devices.remove(0)
         };
-        let said = |answers: &[DeviceAnswer]| buffering(&answers.iter().collect::<Vec<_>>()).unwrap_or_default();
+        let said = |answers: &[DeviceAnswer]| {
+            let parts: Vec<(&DeviceAnswer, &str)> = answers.iter().zip(["with no load added", "under load"]).collect();
+            buffering(&parts).unwrap_or_default()
+        };
         let late = judged(3_000, "audio 64@48kHz", 10 * 86_400, true);
         let quiet = judged(0, "audio 64@48kHz", 10 * 86_400, true);
+        let alone = said(std::slice::from_ref(&late));
+        assert!(
+            alone.starts_with("With 10 buffers of 64 frames (12.0 ms of buffering) or 2 of 1,024 frames ("),
+            "{alone}"
+        );
         let all = said(&[quiet, late]);
         assert_eq!(
             all,
-            "With 10 buffers of 64 frames (12.0 ms of buffering) it would not have run dry here; that these are enough takes \
-             longer to show."
+            "With 10 buffers of 64 frames (12.0 ms of buffering, for the stalls under load) or 2 of 1,024 frames (21.3 ms) it \
+             would not have run dry here; that these are enough takes longer to show."
         );
         let enough = said(&[judged(3_000, "audio 64@48kHz", 3_600, true)]);
-        assert!(enough.starts_with("It needs ") && enough.ends_with(" of buffering)."), "{enough}");
+        assert!(enough.starts_with("It needs ") && enough.ends_with(")."), "{enough}");
         // 256 buffers of 10 us last less long than the longest stall.
         let short = said(&[judged(3_000, "modem 10us compute=1us", 3_600, true)]);
         assert_eq!(short, "Not even 256 buffers of 10.0 us would have kept it from running dry.");

@@ -82,7 +82,8 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     };
     let work = work_in_words(device).map(|work| format!(", with {work}")).unwrap_or_default();
     let met = device.beginning(met);
-    let answers: Vec<&DeviceAnswer> = parts.iter().map(|(_, row)| &row.answer).collect();
+    let answers: Vec<(&DeviceAnswer, &str)> =
+        parts.iter().map(|(document, row)| (&row.answer, when(document))).collect();
     // Who gives a want asks what it takes, even if nothing ran dry.
     let is_asked = device.sources.want == Source::User;
     let is_short = !late.is_empty() || judged.answer.underruns.outcome == Outcome::Fails;
