@@ -1,12 +1,13 @@
 //! After a forecast.
 
+use super::longer::{FIRST_STEP_S, first_step, longer_name};
 use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
-use punctual_recording::{NO_LOAD, printable_path};
+use punctual_recording::printable_path;
 use std::path::PathBuf;
 
 /// The question of a forecast.
@@ -169,15 +170,7 @@ impl<'a> ForecastAsked<'a> {
 
     /// A name for the longer recording under a load, which none of these recordings has.
     fn longer(&self, load: &str) -> String {
-        let load = if load == NO_LOAD { "idle" } else { load };
-        // Loads are also commands and files.
-        let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_+".contains(character);
-        let load: String = load.chars().map(|character| if is_plain(character) { character } else { '-' }).collect();
-        let is_taken =
-            |name: &String| self.recordings.iter().any(|path| path.file_name().is_some_and(|own| own == name.as_str()));
-        let numbered = (2_u32..).map(|number| format!("longer-{load}-{number}.punctual"));
-        let mut names = std::iter::once(format!("longer-{load}.punctual")).chain(numbered);
-        names.find(|name| !is_taken(name)).unwrap_or_default()
+        longer_name(self.recordings, load)
     }
 
     /// How the user named a device; `None` where all were asked about.
@@ -198,15 +191,6 @@ fn with_buffers(spec: &str, buffers: u32) -> String {
     let kept = spec.split_whitespace().enumerate().filter(|(place, word)| *place == 0 || !is_number(word));
     let kept: Vec<&str> = kept.map(|(_, word)| word).collect();
     format!("{} x{buffers}", kept.join(" "))
-}
-
-/// Nobody starts a recording of days to learn whether it was worth it: of more than two hours the first one, s, is the
-/// next step.
-const FIRST_STEP_S: f64 = 3_600.0;
-
-/// What to measure next of a number of seconds, in whole minutes: no less than all of it, or the first hour.
-fn first_step(seconds: f64) -> String {
-    if seconds > 2.0 * FIRST_STEP_S { "1h".to_owned() } else { format!("{}m", (seconds / 60.0).ceil().max(1.0) as u64) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! After a measurement of wakeups.
 
+use super::longer::until_told;
 use super::options::{as_written, every_written, exact_time, listed, load_option, own_options, same_threads};
 use super::{NextStep, few};
 use crate::layout::{is_simulated, shell_word};
@@ -30,7 +31,10 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     }
     let devices = every_written(&document.provenance.command_line, "--device");
     let missed = tightest_missed(&measurement.devices, load_name(document)).filter(|_| !devices.is_empty());
-    if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
+    let longer = until_told(measurement, &(devices.clone() + &of_devices(document)), known_loads);
+    if let Some(longer) = longer {
+        steps.push(longer);
+    } else if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
         && let Some(command) =
             why_command(document, document.recorder.as_ref(), known_loads, missed.map(|(_, slack_ns)| slack_ns))
     {

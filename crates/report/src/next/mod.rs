@@ -6,6 +6,7 @@ mod evidence;
 mod forecast;
 mod idle;
 mod log;
+mod longer;
 mod measurement;
 mod options;
 mod reserve;
