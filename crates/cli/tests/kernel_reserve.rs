@@ -324,7 +324,7 @@ import os, time
 turn = 0
 while True:
     turn += 1
-    real_time = os.sched_getscheduler(0) == os.SCHED_FIFO
+    real_time = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
     time.sleep(0.01 if real_time else (0.001, 0.012, 0.02)[turn % 3])
 ";
 

@@ -272,9 +272,8 @@ fn starved(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| count.starved).sum::<u64>() {
         0 => String::new(),
         starved => format!(
-            " {} woke in fewer than half of {} periods: cycles between which {} not sleep cannot be told apart, and count as one.",
+            " Fewer than half of the periods of {} began with a wakeup: cycles between which {} not sleep cannot be told apart, and count as one.",
             counted(starved, "thread"),
-            agreeing(starved, "its", "their"),
             agreeing(starved, "it does", "they do")
         ),
     }

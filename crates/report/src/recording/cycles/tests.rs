@@ -181,7 +181,7 @@ fn no_number_is_exact_where_more_may_have_overrun() {
     assert_eq!(
         said(&starved),
         "arm fifo:80 took longer than 1.00 ms in at least 34 of at least 213 cycles, the longest stretch without waiting 694 ms, up to 70 \
-         cycles in a row. 1 thread woke in fewer than half of its periods: cycles between which it does not sleep cannot be told apart, and \
+         cycles in a row. Fewer than half of the periods of 1 thread began with a wakeup: cycles between which it does not sleep cannot be told apart, and \
          count as one."
     );
     // One that skips periods has one overrun in each stretch, but a wakeup that nobody saw may hide one.
