@@ -59,8 +59,8 @@ pub(super) struct Program<'a> {
     process: u32,
     /// The thread, once it is chosen.
     tid: u32,
-    /// All threads that were chosen so far.
-    chosen: Vec<u32>,
+    /// All threads that were chosen so far, as they were then.
+    chosen: Vec<Before>,
     /// Other threads that have a reservation while a setting is tried.
     beside: Vec<(u32, Reservation)>,
     keeper: Keeper,
@@ -187,7 +187,11 @@ impl<'a> Program<'a> {
         self.restore();
         std::thread::sleep(REST);
         for (tid, wanted) in settings {
-            if let Err(refused) = self.keeper.change(*tid, *wanted) {
+            let changed = match has_ended(&self.chosen, *tid) {
+                true => Err(Refused::because(format!("setting {wanted} for thread {tid}"), "it has ended")),
+                false => self.keeper.change(*tid, *wanted),
+            };
+            if let Err(refused) = changed {
                 self.restore();
                 return Err((*tid, refused));
             }
@@ -224,14 +228,14 @@ impl<'a> Program<'a> {
     }
 
     /// Everything that follows is about this thread.
-    pub(super) fn choose(&mut self, tid: u32) {
-        self.tid = tid;
-        self.chosen.push(tid);
+    pub(super) fn choose(&mut self, thread: Before) {
+        self.tid = thread.tid;
+        self.chosen.push(thread);
     }
 
     /// Whether this thread was chosen.
     pub(super) fn has_chosen(&self, tid: u32) -> bool {
-        self.chosen.contains(&tid)
+        self.chosen.iter().any(|chosen| chosen.tid == tid)
     }
 
     /// Settings of this thread, which was chosen, are tried while others have their reservations.
@@ -364,6 +368,12 @@ pub(super) fn check_process(process: u32) -> Result<(), StudyError> {
     Ok(())
 }
 
+/// Whether the thread that was chosen by this number has ended: another one may have its number by now.
+fn has_ended(chosen: &[Before], tid: u32) -> bool {
+    let mut known = chosen.iter().filter(|chosen| chosen.tid == tid).peekable();
+    known.peek().is_some() && !known.any(Before::is_there)
+}
+
 /// How a thread is scheduled with this setting; `None` for its original state.
 fn wanted(setting: Setting) -> Option<ThreadScheduling> {
     match setting {
@@ -464,5 +474,23 @@ impl Left<'_> {
     pub(super) fn has_ended(&mut self) -> bool {
         self.0.load = None;
         self.0.command.as_mut().is_none_or(|command| command.look().over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chosen_thread_that_has_ended_is_known_by_when_it_was_started() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let tid = child.id();
+        let chosen = Before::of(tid).map(|before| vec![before]);
+        let while_there = chosen.as_ref().is_ok_and(|chosen| has_ended(chosen, tid));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let chosen = chosen.unwrap();
+        assert!(!while_there && has_ended(&chosen, tid));
+        assert!(!has_ended(&chosen, std::process::id()), "it was not chosen");
     }
 }

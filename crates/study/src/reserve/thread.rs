@@ -52,7 +52,6 @@ const MAX_STARVED: usize = 3;
 
 /// A thread in which no period was found.
 struct Unfit {
-    tid: u32,
     name: String,
     /// How often it was seen to wake.
     activations: usize,
@@ -75,31 +74,33 @@ pub(super) fn choose(
     let mut unfit = Vec::new();
     let mut found = Vec::new();
     for (tid, (mut activations, lateness_ns)) in watch(plan, program, observe)? {
-        let Ok(Before { name, scheduling, .. }) = Before::of(tid) else { continue };
+        let Ok(before) = Before::of(tid) else { continue };
         // It is another one's already.
         if program.has_chosen(tid) {
             continue;
         }
-        if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&name)) {
+        if plan.thread.as_ref().is_some_and(|wanted| !wanted.is_match(&before.name)) {
             continue;
         }
         activations.sort_by_key(|activation| activation.released_ns);
         match periodic(&activations).and_then(|job| long_enough(plan, job)) {
-            Ok(job) => found.push((Candidate { tid, name, job }, scheduling, lateness_ns)),
+            Ok(job) => found.push((before, job, lateness_ns)),
             Err(why) => {
-                unfit.push(Unfit { tid, name, activations: activations.len(), lateness_ns, scheduling, why });
+                let (name, scheduling) = (before.name.clone(), before.scheduling);
+                let thread = Unfit { name, activations: activations.len(), lateness_ns, scheduling, why };
+                unfit.push((before, thread));
             }
         }
     }
     let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
-    found.sort_by(|one, other| load(&other.0.job).total_cmp(&load(&one.0.job)));
+    found.sort_by(|one, other| load(&other.1).total_cmp(&load(&one.1)));
     if found.is_empty() {
         return starved(plan, program, unfit, observe);
     }
-    let (chosen, scheduling, lateness_ns) = found.remove(0);
-    let others = found.into_iter().map(|(candidate, ..)| candidate).collect();
-    let Candidate { tid, name, job } = chosen;
-    program.choose(tid);
+    let (chosen, job, lateness_ns) = found.remove(0);
+    let others = found.into_iter().map(|(other, job, _)| Candidate { tid: other.tid, name: other.name, job }).collect();
+    let (tid, name, scheduling) = (chosen.tid, chosen.name.clone(), chosen.scheduling);
+    program.choose(chosen);
     let is_at_least = scheduling.is_at_least(plan.priority);
     let job = by_itself(plan, program, (tid, is_at_least), "by-itself.punctual", observe)?.unwrap_or(job);
     let scheduling = scheduling.to_string();
@@ -144,31 +145,39 @@ fn watch(
 fn starved(
     plan: &ReservePlan,
     program: &mut Program<'_>,
-    mut unfit: Vec<Unfit>,
+    mut unfit: Vec<(Before, Unfit)>,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(Chosen, u64), StudyError> {
-    unfit.sort_by_key(|thread| std::cmp::Reverse(thread.activations));
-    let candidates = unfit.iter().filter(|thread| may_be_starved(thread, plan.priority)).take(MAX_STARVED);
-    for (place, thread) in candidates.enumerate() {
-        program.choose(thread.tid);
+    unfit.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.activations));
+    let candidates = unfit.iter().filter(|(_, thread)| may_be_starved(thread, plan.priority)).take(MAX_STARVED);
+    let mut is_irregular = false;
+    for (place, (before, thread)) in candidates.enumerate() {
+        program.choose(before.clone());
         let output = format!("by-itself-{}.punctual", place + 1);
-        let Some(job) = by_itself(plan, program, (thread.tid, false), &output, observe)? else { continue };
+        let job = match by_itself(plan, program, (before.tid, false), &output, observe)? {
+            Ok(job) => job,
+            Err(why) => {
+                let is_first = unfit.first().is_some_and(|(first, _)| first.tid == before.tid);
+                is_irregular |= is_first && matches!(why, Some(NotPeriodic::Irregular(_)));
+                continue;
+            }
+        };
         let chosen = Chosen {
-            tid: Some(thread.tid),
+            tid: Some(before.tid),
             name: thread.name.clone(),
             job,
             scheduling: thread.scheduling.to_string(),
             is_at_least: false,
             others: Vec::new(),
             note: Some(format!(
-                "As it was, `{}` woke too irregularly to show a period: others kept it from the CPU. Its period and its work were \
-                 measured at fifo:{}.",
+                "As it was, `{}` woke too irregularly to show a period, as a thread does that others keep from the CPU. Its period \
+                 and its work were measured at fifo:{}.",
                 thread.name, plan.priority
             )),
         };
         return Ok((chosen, thread.lateness_ns));
     }
-    Err(StudyError::Setting(nobody(plan, unfit.first())))
+    Err(StudyError::Setting(nobody(plan, unfit.first().map(|(_, thread)| thread), is_irregular)))
 }
 
 /// Whether the priority may show a period of this thread.
@@ -176,18 +185,18 @@ fn may_be_starved(thread: &Unfit, priority: u32) -> bool {
     matches!(thread.why, NotPeriodic::Irregular(_)) && !thread.scheduling.is_at_least(priority)
 }
 
-/// The thread's job when nothing ordinary keeps it from the CPU: a starved thread does two jobs in one go. `None` if
-/// the priority that this takes is refused, or if it is not periodic then.
+/// The thread's job when nothing ordinary keeps it from the CPU: a starved thread does two jobs in one go. Otherwise
+/// why it is not periodic then; `None` if the priority that this takes is refused.
 fn by_itself(
     plan: &ReservePlan,
     program: &mut Program<'_>,
     (tid, is_at_least): (u32, bool),
     output: &str,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
-) -> Result<Option<PeriodicJob>, StudyError> {
+) -> Result<Result<PeriodicJob, Option<NotPeriodic>>, StudyError> {
     let setting = if is_at_least { Setting::AsItWas } else { Setting::Priority(plan.priority) };
     if program.set(setting).is_err() {
-        return Ok(None);
+        return Ok(Err(None));
     }
     let duration = Duration::from_nanos(plan.measure_ns);
     let mut activations = Vec::new();
@@ -203,7 +212,7 @@ fn by_itself(
         return Err(StudyError::Setting("interrupted before the thread's work was measured".to_owned()));
     }
     activations.sort_by_key(|activation| activation.released_ns);
-    Ok(periodic(&activations).and_then(|job| long_enough(plan, job)).ok())
+    Ok(periodic(&activations).and_then(|job| long_enough(plan, job)).map_err(Some))
 }
 
 /// The job, where there are reservations for what has to be done so soon.
@@ -212,8 +221,8 @@ fn long_enough(plan: &ReservePlan, job: PeriodicJob) -> Result<PeriodicJob, NotP
     if within_ns < MIN_PERIOD_NS { Err(NotPeriodic::TooShort(within_ns)) } else { Ok(job) }
 }
 
-/// Why there is no thread to reserve for, and what to do. `first` woke most often.
-fn nobody(plan: &ReservePlan, first: Option<&Unfit>) -> String {
+/// Why there is no thread to reserve for, and what to do. `first` woke most often, and may have been irregular at the priority, too.
+fn nobody(plan: &ReservePlan, first: Option<&Unfit>, is_irregular: bool) -> String {
     let whose = match &plan.subject {
         Subject::Command(program) => format!("`{}`", program.name),
         Subject::Process(process) => format!("process {process}"),
@@ -223,13 +232,13 @@ fn nobody(plan: &ReservePlan, first: Option<&Unfit>) -> String {
     let measured = format_ns(plan.measure_ns);
     let nearest = match first {
         None => format!("none{wanted} woke in {measured}"),
-        Some(thread) => nearest(thread, &measured, plan.priority),
+        Some(thread) => nearest(thread, &measured, plan.priority, is_irregular),
     };
     format!("{whose} has no periodic thread{wanted}: {nearest}")
 }
 
 /// Why the thread that woke most often will not do.
-fn nearest(thread: &Unfit, measured: &str, priority: u32) -> String {
+fn nearest(thread: &Unfit, measured: &str, priority: u32, is_irregular: bool) -> String {
     let often = |what: String| format!("`{}` woke most often, {} times{what}", thread.name, thread.activations);
     match thread.why {
         NotPeriodic::TooFew(_) => {
@@ -240,7 +249,7 @@ fn nearest(thread: &Unfit, measured: &str, priority: u32) -> String {
             often(format!(" in {measured}: measure longer with --measure{starved}"))
         }
         NotPeriodic::Irregular(share) => {
-            let nor = match may_be_starved(thread, priority) {
+            let nor = match is_irregular {
                 true => format!(", nor is a period seen at fifo:{priority}"),
                 false => String::new(),
             };
@@ -260,7 +269,7 @@ mod tests {
     use super::*;
 
     fn unfit(why: NotPeriodic, scheduling: ThreadScheduling) -> Unfit {
-        Unfit { tid: 7, name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, why }
+        Unfit { name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, why }
     }
 
     /// Only for a thread that the priority changes, and whose wakeups come unevenly.
@@ -285,17 +294,20 @@ mod tests {
             "`loop` woke most often, 19 times, but only 61 % of its intervals are within a quarter of their median";
         let few = "`loop` woke most often, 19 times in 4.00 s: measure longer with --measure";
         let cases = [
-            (NotPeriodic::Irregular(610), high, irregular.to_owned()),
-            (NotPeriodic::Irregular(610), low, format!("{irregular}, nor is a period seen at fifo:50")),
-            (NotPeriodic::TooFew(19), high, few.to_owned()),
+            (NotPeriodic::Irregular(610), high, false, irregular.to_owned()),
+            // The priority was refused.
+            (NotPeriodic::Irregular(610), low, false, irregular.to_owned()),
+            (NotPeriodic::Irregular(610), low, true, format!("{irregular}, nor is a period seen at fifo:50")),
+            (NotPeriodic::TooFew(19), high, false, few.to_owned()),
             (
                 NotPeriodic::TooFew(19),
                 low,
+                false,
                 format!("{few}; if others keep it from the CPU, start it under `chrt -f 50`"),
             ),
         ];
-        for (why, scheduling, expected) in cases {
-            assert_eq!(nearest(&unfit(why, scheduling), "4.00 s", 50), expected);
+        for (why, scheduling, is_irregular, expected) in cases {
+            assert_eq!(nearest(&unfit(why, scheduling), "4.00 s", 50, is_irregular), expected);
         }
     }
 }
