@@ -128,7 +128,7 @@ impl ReserveReport<'_> {
         ranked.sort_by(|one, other| fewer_failed(one, other));
         let of = |trial: &&Trial| {
             let (failed, all) = (grouped(trial.counts.failures()), grouped(trial.counts.jobs().all()));
-            format!("{} {failed} of {all}", setting_in_words(trial.setting))
+            format!("{}: {failed} of {all}", setting_in_words(trial.setting))
         };
         let words: Vec<String> = ranked.iter().map(of).collect();
         Some(format!("Jobs late or missing in attempts, from the smallest share to the largest: {}.", words.join("; ")))

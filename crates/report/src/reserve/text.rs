@@ -391,8 +391,8 @@ mod tests {
         let help = "Not tried, and might help: less load beside it than mixed, a share of a CPU above 22 %, less work in a job, \
                     or a longer period or deadline.";
         let notes = |report: &ReserveReport<'_>| report.all_notes();
-        let ranking = "Jobs late or missing in attempts, from the smallest share to the largest: 2.20 ms of every 10.0 ms 1 of 600; \
-                       fifo:50 4 of 200.";
+        let ranking = "Jobs late or missing in attempts, from the smallest share to the largest: 2.20 ms of every 10.0 ms: 1 of 600; \
+                       fifo:50: 4 of 200.";
         assert_eq!(notes(&ReserveReport { load: "mixed", ..none() }), [ranking, help]);
         assert_eq!(notes(&report(&trials)), [""; 0], "one was recommended");
         let mut long = none();
