@@ -33,8 +33,8 @@ pub(crate) fn outcome(outcome: Outcome) -> Value {
     }
 }
 
-/// What B is by one ratio. An interval that leaves out 1, but not all that counts as the same, shows no difference worth the
-/// name; yet the other direction is ruled out, and so is that said.
+/// What B is by one ratio. An interval that is all on one side of 1, but not all beyond what counts as the same, shows no
+/// difference worth the name; yet it rules the other direction out, and that is said.
 pub(crate) fn told(ratio: &Ratio) -> &'static str {
     match ratio.outcome() {
         Outcome::NoDifference if ratio.high < 1.0 && ratio.low < 1.0 / ratio.same_within => "better or the same",
