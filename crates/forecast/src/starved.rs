@@ -1,4 +1,4 @@
-//! Loops that woke in too few of their periods for a forecast, because they were kept from the CPU.
+//! Loops that woke in too few of their periods for a forecast, because they were kept from the CPU or worked for too long.
 
 use crate::Error;
 use crate::loops::periods_in;
@@ -27,7 +27,7 @@ pub fn starved(document: &Document, period_ns: u64, cycles: &BTreeMap<String, Cy
     let (measure, count, percent) = found.max_by_key(|(_, count, _)| count.certain)?;
     Some(Error::Recording(format!(
         "{} of {} of {measure} took longer than {}, and it woke in only {percent} % of its periods: if that is its period (--period), it is \
-         kept from the CPU, and fails whatever is wanted; `punctual report` counts its overruns, and `punctual why` says what delays it",
+         kept from the CPU or works for too long, and fails whatever is wanted; `punctual report` counts its overruns, and `punctual why` says what delays it",
         grouped(count.certain),
         counted(count.cycles, "cycle"),
         format_ns(period_ns),

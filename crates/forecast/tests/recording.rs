@@ -236,8 +236,8 @@ fn a_loop_that_was_kept_from_the_cpu_is_told_so() {
     assert_eq!(
         said,
         "this recording cannot be forecast from: 30,000 of 60,000 cycles of loop fifo:80 took longer than 100 us, and it woke in only 10 % \
-         of its periods: if that is its period (--period), it is kept from the CPU, and fails whatever is wanted; `punctual report` counts \
-         its overruns, and `punctual why` says what delays it"
+         of its periods: if that is its period (--period), it is kept from the CPU or works for too long, and fails whatever is wanted; \
+         `punctual report` counts its overruns, and `punctual why` says what delays it"
     );
     // Its cycles are short: the period is another one.
     assert_eq!((why(MS / 10, 0), why(MS / 10, 60)), (None, None));
