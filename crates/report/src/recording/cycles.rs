@@ -281,7 +281,11 @@ fn starved(rows: &[(&str, &CycleCount)]) -> String {
 
 /// The sentence about overruns of cycles in which the thread slept, with a space before; empty if there are none.
 fn slept(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.least_overruns() - count.certain).sum::<u64>() {
+    // Those that no single wakeup proves, although each unseen wakeup were within another one.
+    let of = |count: &CycleCount| {
+        count.overruns.saturating_sub(count.unseen).saturating_sub(count.ending).saturating_sub(count.certain)
+    };
+    match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
         0 => String::new(),
         slept => format!(
             " In {} the thread slept on its way: for something else, or in a control group that was frozen, which looks the same.",

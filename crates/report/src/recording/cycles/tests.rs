@@ -200,6 +200,7 @@ fn no_number_is_exact_where_more_may_have_overrun() {
         (count.periods, count.not_woken) = (300, 87);
     };
     assert!(said(&once).contains(" in at least 1 of 213 cycles"), "{}", said(&once));
+    assert!(!said(&once).contains("slept on its way"), "it may as well be long by itself: {}", said(&once));
 }
 
 #[test]
