@@ -40,7 +40,7 @@ pub enum Kind {
     Lock,
     /// The victim waited for another thread, of its own process or another, to do something.
     Wait,
-    /// The thread that the victim waited for slept until a timer.
+    /// The victim, or the thread that it waited for, slept until a timer.
     Sleep,
     /// The victim had been asked for nothing: it waited for its next request.
     Idle,
