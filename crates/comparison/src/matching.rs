@@ -41,9 +41,12 @@ fn only_one<'a>(measures: &[&'a String], name: &str) -> Option<&'a String> {
 mod tests {
     use super::*;
 
+    /// The measures of two sides, and which of them belong together.
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a str)]);
+
     #[test]
     fn a_thread_whose_policy_was_changed_is_compared_with_itself() {
-        let cases: [(&[&str], &[&str], &[(&str, &str)]); 9] = [
+        let cases: [Case<'_>; 9] = [
             (
                 &["chrt other", "loop fifo:50"],
                 &["loop deadline", "wrapper other"],

@@ -192,6 +192,9 @@ const AT_ONCE_NS: u64 = 20_000;
 
 const NO_PLACE: &str = "the times are not readings of the clock in one stretch, or are too few";
 
+/// What had most of the time, ns of it, and the function that had most of that with its own.
+type Most<'a> = (String, u64, Option<(&'a str, u64)>);
+
 impl OutsideReport<'_> {
     /// The answer in a sentence.
     pub(super) fn verdict(&self) -> String {
@@ -220,7 +223,7 @@ impl OutsideReport<'_> {
     }
 
     /// What had most of it, for how long, and the function that had most of that, with its time.
-    fn most(&self) -> Option<(String, u64, Option<(&str, u64)>)> {
+    fn most(&self) -> Option<Most<'_>> {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for stretch in &self.stretches {
             *sums.entry(stretch.what()).or_default() += stretch.ns;
