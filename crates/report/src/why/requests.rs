@@ -105,14 +105,15 @@ impl WhyReport<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use punctual_blame::{ANSWER_OR_REQUEST, Kind};
     use punctual_recording::RecorderSummary;
     use std::path::Path;
 
-    fn requests(episodes: Vec<EpisodeView>) -> String {
+    /// The verdict about requests that took longer than 60 ms.
+    pub(in crate::why) fn requests(episodes: Vec<EpisodeView>) -> String {
         let recorder = RecorderSummary {
             threshold: "60ms".into(),
             threshold_ns: Some(60_000_000),

@@ -267,20 +267,9 @@ impl WhyReport<'_> {
 mod tests {
     use super::*;
     use crate::why::EpisodeView;
+    use crate::why::requests::tests::requests;
     use crate::why::tests::of_parts;
     use std::path::Path;
-
-    fn requests(episodes: Vec<EpisodeView>) -> String {
-        let recorder = RecorderSummary {
-            threshold: "60ms".into(),
-            threshold_ns: Some(60_000_000),
-            stage: Stage::Request,
-            late: episodes.len() as u64,
-            kept: episodes.len() as u64,
-            ..RecorderSummary::default()
-        };
-        WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
-    }
 
     #[test]
     fn without_evidence_it_says_how_much_there_was_of_how_much_is_needed() {
