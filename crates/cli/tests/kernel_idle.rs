@@ -79,7 +79,8 @@ fn each_burst_is_found(options: &[&str], named: bool) {
     if named {
         assert!(document.followed, "{:?}", Recording::open(&recording).unwrap().document().provenance.fallbacks);
         let burst = document.causes.iter().find(|cause| document.names[cause.name as usize] == "burst-test");
-        let causes: Vec<_> = document.causes.iter().map(|cause| (&document.names[cause.name as usize], cause)).collect();
+        let causes: Vec<_> =
+            document.causes.iter().map(|cause| (&document.names[cause.name as usize], cause)).collect();
         let burst = burst.unwrap_or_else(|| panic!("the thread is not named: {causes:?}, {:?}", document.cpus));
         let spun: u64 = injected.iter().map(|(began, ended)| ended - began).sum();
         // Time that interrupts and softirqs took within the bursts counts as theirs.
