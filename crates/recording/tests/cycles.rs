@@ -147,18 +147,16 @@ fn long_work_of_its_own_does_not_tell_a_loop_that_makes_up_for_some_periods_from
     assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::Skips, overruns), "{count:?}");
 }
 
+/// A wakeup of a loop that the recording knows to have executed until the next sleep.
+fn wakeup(expected_ns: u64, total_ns: u64, executed_ns: u64) -> Wakeup {
+    let work_ns = Some(executed_ns);
+    Wakeup { tid: 7, expected_ns, total_ns, work_ns, executed_ns: work_ns, ..Wakeup::default() }
+}
+
 /// Stopped while it sleeps 0.5 ms after a cycle was due, for 4.8 ms: five cycles are due when it goes on, and a sixth
 /// meanwhile, which ends in time.
 #[test]
 fn a_stop_while_a_loop_sleeps_is_no_work_of_the_cycle_before() {
-    let wakeup = |expected_ns, total_ns, executed_ns| Wakeup {
-        tid: 7,
-        expected_ns,
-        total_ns,
-        work_ns: Some(executed_ns),
-        executed_ns: Some(executed_ns),
-        ..Wakeup::default()
-    };
     let mut cycles = Cycles::new(MS);
     let mut due = MS;
     for number in 0..200 {
@@ -179,14 +177,6 @@ fn a_stop_while_a_loop_sleeps_is_no_work_of_the_cycle_before() {
 #[test]
 fn the_return_from_a_stop_is_no_cycle_that_is_made_up_for() {
     let after = |work: u64, cycles_in_row: u64, periods: u64| {
-        let wakeup = |expected_ns, total_ns, executed_ns| Wakeup {
-            tid: 7,
-            expected_ns,
-            total_ns,
-            work_ns: Some(executed_ns),
-            executed_ns: Some(executed_ns),
-            ..Wakeup::default()
-        };
         let mut cycles = Cycles::new(MS);
         let mut due = MS;
         for number in 0..300 {

@@ -10,7 +10,7 @@ const ROOM: f64 = 1.1;
 /// Budgets are whole multiples of this, ns.
 const STEP_NS: u64 = 10_000;
 /// The most that is proposed of a period, thousandths.
-const MOST_THOUSANDTHS: u64 = 900;
+const MAX_THOUSANDTHS: u64 = 900;
 
 /// What the reservation gives, and what the device's work takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl TooSmall {
     /// A budget in the same period that has room for the work, ns; `None` if no reservation is so large.
     pub(crate) fn larger_ns(&self) -> Option<u64> {
         let budget_ns = ((self.work_ns as f64 * ROOM) as u64).div_ceil(STEP_NS) * STEP_NS;
-        (budget_ns <= self.period_ns / 1_000 * MOST_THOUSANDTHS).then_some(budget_ns)
+        (budget_ns <= self.period_ns / 1_000 * MAX_THOUSANDTHS).then_some(budget_ns)
     }
 }
 
