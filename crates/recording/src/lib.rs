@@ -90,7 +90,7 @@ pub use episodes::files::{
 };
 pub use episodes::in_parallel::look_into_episodes;
 pub use episodes::read::for_each_episode;
-pub use episodes::summary::RecorderSummary;
+pub use episodes::summary::{RecorderSummary, RequestTimes};
 pub use error::{Error, ErrorKind, Result};
 pub use format::digest::digest;
 pub use format::directory::Directory;

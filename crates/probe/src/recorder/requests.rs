@@ -85,6 +85,15 @@ pub(crate) struct Known {
     pub(crate) is_asked_for: bool,
     /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
     pub(crate) waits_for_answers: bool,
+    /// Whether a timer of its own begins it, in a program that accepted no connection.
+    pub(crate) is_by_own_timer: bool,
+}
+
+impl Known {
+    /// Whether it surely holds no wait for the next request.
+    pub(crate) fn is_sure(self) -> bool {
+        self.is_by_own_timer || self.is_asked_for && self.waits_for_answers
+    }
 }
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
@@ -95,7 +104,6 @@ const MAX_THREADS: usize = 8_192;
 const MAX_LOOKS: u8 = 64;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
-
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
 const MAX_SLEEPS: u8 = 16;
 
@@ -195,12 +203,15 @@ fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
 pub(crate) struct Requests {
     threads: HashMap<u32, Thread>,
     given_up: u64,
+    /// Those that were not over when their thread was lost sight of.
+    lost: u64,
 }
 
 impl Requests {
     /// Takes in a thread's next stretch of work; returns the requests that are over because of it.
     pub(crate) fn next(&mut self, tid: u32, stretch: &Stretch) -> impl Iterator<Item = Request> + use<> {
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
+            self.lost = self.cut();
             self.threads.clear();
         }
         let thread = self.threads.entry(tid).or_default();
@@ -216,6 +227,7 @@ impl Requests {
     /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
+            self.lost += u64::from(thread.open.is_some());
             (thread.open, thread.at, thread.seen) = (None, None, None);
         }
     }
@@ -285,6 +297,11 @@ impl Requests {
     pub(crate) fn given_up(&self) -> u64 {
         self.given_up
     }
+
+    /// Requests that have begun and whose end was not seen, or not yet.
+    pub(crate) fn cut(&self) -> u64 {
+        self.lost + self.threads.values().filter(|thread| thread.open.is_some()).count() as u64
+    }
 }
 
 impl Thread {
@@ -310,8 +327,19 @@ impl Thread {
     /// has accepted connections, and it waits elsewhere, too. A program that has accepted none may fetch its work, or be sent it by a pipe.
     fn is_for_answers(&self, place: u32) -> bool {
         let is_of_none = self.asked.contains(&place) || self.unclear.contains(&place);
-        let accepts = || self.connections.values().any(|held| held.connection.brings == Awaited::Request);
-        is_of_none && !self.others.is_empty() && accepts()
+        is_of_none && !self.others.is_empty() && self.has_accepted()
+    }
+
+    /// Whether its program has connections that it accepted.
+    fn has_accepted(&self) -> bool {
+        self.connections.values().any(|held| held.connection.brings == Awaited::Request)
+    }
+
+    /// Whether a request begins with a stretch because it is time, and is no rest of another one: not so at a place where somebody
+    /// answers, up to a time limit, nor where a server may have slept within it.
+    fn is_by_own_timer(&self, stretch: &Stretch) -> bool {
+        let is_answered = self.at.is_some_and(|(place, _)| self.answered.contains(&place));
+        stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && !self.has_accepted()
     }
 
     /// Whether a thread that sleeps at a place does so within its requests: it waits elsewhere for those.
@@ -435,7 +463,7 @@ impl Thread {
             return;
         }
         let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
-        let known = Known { is_asked_for, waits_for_answers: true };
+        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer: self.is_by_own_timer(stretch) };
         self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None });
     }
 

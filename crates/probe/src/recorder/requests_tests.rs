@@ -242,7 +242,7 @@ fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_acc
         play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(IDLE, Call::Read));
         assert_eq!(play.over(), [(start, start + 20)], "round {round}");
     }
-    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true }; 3]);
+    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true, is_by_own_timer: false }; 3]);
 }
 
 /// It has a clock, and waited for a connection before that.
@@ -274,7 +274,8 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    let known = |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers };
+    let known =
+        |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers, is_by_own_timer: false };
     assert_eq!(play.known, [true, true, false].map(known(true)));
     // Where it accepts nothing, it may be a worker that fetches its work.
     let mut play = Play::default();
@@ -282,6 +283,45 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     look(&mut play, Awaited::Answer);
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
     assert_eq!(play.known, [known(false)(true)]);
+}
+
+/// A time that holds no wait for the next request is one of a thread with a clock, or of one that is asked and waits for its answers alone.
+#[test]
+fn a_request_is_sure_where_its_beginning_is_known_and_what_it_waits_for() {
+    let sure = |play: &Play| play.known.iter().map(|known| known.is_sure()).collect::<Vec<bool>>();
+    let client = |accepted: &[Connection]| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+        play.requests.saw_connections(TID, (play.now, play.now + 1), accepted);
+        play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+        sure(&play)
+    };
+    assert_eq!(client(&[]), [true]);
+    // What it slept for may have been a part of a request.
+    assert_eq!(client(&[Connection { descriptor: 4, inode: 100, brings: Awaited::Request }]), [false]);
+    // Another thread may have asked for it, or answered it.
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    assert_eq!(sure(&play), [false]);
+    let [asked, answers] = [(true, false), (true, true)].map(|(is_asked_for, waits_for_answers)| {
+        Known { is_asked_for, waits_for_answers, is_by_own_timer: false }.is_sure()
+    });
+    assert_eq!((asked, answers), (false, true));
+}
+
+#[test]
+fn requests_that_were_not_seen_to_end_are_counted() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
+    assert_eq!((play.over().len(), play.requests.cut()), (1, 0));
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+    assert_eq!(play.requests.cut(), 1, "it is not over yet");
+    play.requests.lost_sight_of(TID);
+    play.requests.lost_sight_of(TID);
+    assert_eq!(play.requests.cut(), 1, "its end will not be seen");
+    play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+    assert_eq!((play.over().len(), play.requests.cut()), (1, 1), "another one is over");
 }
 
 /// What has a descriptor's number may be closed, and another connection have it.

@@ -16,8 +16,8 @@ use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
-    Directory, Distribution, EpisodeWriter, HandlerSum, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
-    write_recorder_summary,
+    Directory, Distribution, EpisodeWriter, HandlerSum, RecorderSummary, RequestTimes, Stage, Wakeup, format_ns,
+    write_handler_sums, write_recorder_summary,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -77,6 +77,8 @@ pub struct Watch {
     at_work: HashMap<u32, u64>,
     /// What they work on, if that is what was asked for.
     requests: Requests,
+    /// How many of those that are over surely hold no wait for the next one.
+    sure_requests: u64,
     /// Where they get it, if other threads alone wake them.
     looks: Looks,
     deliveries: Distribution,
@@ -140,6 +142,7 @@ impl Watch {
             values: Distribution::new(),
             at_work: HashMap::new(),
             requests: Requests::default(),
+            sure_requests: 0,
             looks: Looks::new(settings.stage),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
@@ -198,6 +201,7 @@ impl Watch {
         let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
+            self.sure_requests += u64::from(request.known.is_sure());
             self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
@@ -336,7 +340,11 @@ impl Watch {
         let mut summary = self.summary.clone();
         summary.threshold_ns = self.threshold_ns;
         summary.without_end = self.requests.given_up();
-        summary.requests = (self.settings.stage == Stage::Request).then(|| self.values.count());
+        summary.cut_requests = self.requests.cut();
+        if self.settings.stage == Stage::Request {
+            summary.requests = Some(self.values.count());
+            summary.request_times = request_times(&self.values, self.sure_requests);
+        }
         if let Some(written) = self.writing.written() {
             summary.kept = written.kept;
             summary.void = written.void;
@@ -398,5 +406,29 @@ impl Watch {
         }
         written?;
         failed.map_or(Ok(summary), Err)
+    }
+}
+
+/// How long requests took, so many of which surely hold no wait for the next one; `None` if there are none.
+fn request_times(times: &Distribution, sure: u64) -> Option<RequestTimes> {
+    // A quantile is given only where at least one value lies beyond it.
+    let p99_ns = if times.count() >= 100 { times.quantile(0.99) } else { None };
+    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
+        let mut times = Distribution::new();
+        assert_eq!(request_times(&times, 0), None);
+        times.record_n(1_000, 99);
+        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7 };
+        assert_eq!(request_times(&times, 7), Some(few));
+        times.record(50_000);
+        let found = request_times(&times, 100).unwrap();
+        assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 }

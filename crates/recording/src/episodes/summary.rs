@@ -27,9 +27,15 @@ pub struct RecorderSummary {
     /// Requests that were seen to end, late or not, see [`Stage::Request`]; `None` if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// How long those took; `None` if none was seen to end, or their times were not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_times: Option<RequestTimes>,
     /// Requests whose end was not found, see [`Stage::Request`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub without_end: u64,
+    /// Requests that had begun and whose end was not seen: some of the thread's wakeups were missed, or the recording ended first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_requests: u64,
     /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to
     /// say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +80,20 @@ pub struct RecorderSummary {
     /// their beginnings and ends.
     #[serde(default = "yes")]
     pub nesting_known: bool,
+}
+
+/// How long requests took that were seen to end, late or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestTimes {
+    /// The median, ns, within 0.1 %.
+    pub p50_ns: u64,
+    /// The 99th percentile, ns, within 0.1 %; `None` of fewer than a hundred.
+    pub p99_ns: Option<u64>,
+    /// The longest, ns.
+    pub max_ns: u64,
+    /// How many of them hold no wait for the next request, because where they begin is known, and what they wait for. Of the others
+    /// some may.
+    pub sure: u64,
 }
 
 impl RecorderSummary {

@@ -5,6 +5,7 @@ use crate::layout::{
 };
 use crate::recording::device_verdict::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
+use crate::why::request_times::{cut_in_words, times_in_words};
 use crate::{Measurement, load_name, load_words, stage_rows};
 use punctual_recording::{Counters, Document, RecorderSummary, Stage, format_ns, printable, printable_path};
 use std::collections::HashSet;
@@ -25,8 +26,8 @@ pub fn measurement_text(measurement: &Measurement) -> String {
                 write!(text, "\n{}", crate::recording::followed::followed_text(document, followed, measurement.by_cpu));
             if let Some(recorder) = &document.recorder {
                 let _ = writeln!(text, "\n{}", crate::why::cost::recorder_lines(recorder, document.ended.is_none()));
-                if let Some(line) = requests_line(recorder, path) {
-                    let _ = writeln!(text, "{line}");
+                if let Some(lines) = requests_lines(recorder, path) {
+                    let _ = writeln!(text, "{lines}");
                 }
             }
             let _ = writeln!(text, "\nrecording: {}", printable_path(path));
@@ -56,20 +57,27 @@ pub fn measurement_text(measurement: &Measurement) -> String {
 }
 
 /// What is known of the requests of followed threads, of which the tables have nothing; `None` if that was not asked.
-fn requests_line(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
+fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
     if recorder.stage != Stage::Request {
         return None;
     }
-    let late = match recorder.late {
-        0 => "none".to_owned(),
-        late => grouped(late),
+    let (late, explained) = match recorder.late {
+        0 => ("none".to_owned(), String::new()),
+        late => {
+            let path = shell_word(&printable_path(recording));
+            (grouped(late), format!("; `punctual why {path}` says what delayed the late ones"))
+        }
     };
-    let all = recorder.requests.map_or_else(|| "not counted".to_owned(), |all| format!("{} in all", grouped(all)));
+    let all = match recorder.requests {
+        None => "not counted".to_owned(),
+        Some(0) => "none recognised".to_owned(),
+        Some(all) => format!("{} recognised", grouped(all)),
+    };
+    let times = times_in_words(recorder).map_or_else(|| cut_in_words(recorder), |times| format!("; {times}"));
     Some(format!(
-        "requests: {all}, {late} beyond --why {}; the tables end where a thread first sleeps, `punctual why {}` where it waits for \
-         more work",
+        "requests: {all}, {late} beyond --why {}{times}\n\
+         the tables end where a thread first sleeps, requests where it waits for more work{explained}",
         printable(&recorder.threshold),
-        shell_word(&printable_path(recording))
     ))
 }
 
@@ -195,6 +203,7 @@ mod tests {
     use crate::forecast::tests_support::input;
     use punctual_device::Catalogue;
     use punctual_forecast::{JudgedDevice, Question, answer};
+    use punctual_recording::RequestTimes;
 
     /// The verdict speaks of the threads of which most would have run dry; so does the table below it.
     #[test]
@@ -233,22 +242,43 @@ mod tests {
                 by_cpu: false,
             };
             let text = measurement_text(&measurement);
-            text.lines().find(|line| line.starts_with("requests: ")).map(str::to_owned).unwrap_or_default()
+            let found = text.find("requests: ").map(|at| text[at..].lines().take(2).collect::<Vec<&str>>());
+            found.unwrap_or_default().join("\n")
         };
         let asked = RecorderSummary {
             stage: Stage::Request,
             threshold: "p99".into(),
             requests: Some(1_103),
+            request_times: Some(RequestTimes {
+                p50_ns: 1_200_000,
+                p99_ns: Some(8_310_000),
+                max_ns: 31_000_000,
+                sure: 1_103,
+            }),
             late: 11,
             ..RecorderSummary::default()
         };
         assert_eq!(
             said(asked.clone()),
-            "requests: 1,103 in all, 11 beyond --why p99; the tables end where a thread first sleeps, `punctual why 'a b.punctual'` \
-             where it waits for more work"
+            "requests: 1,103 recognised, 11 beyond --why p99; p50 1.20 ms, p99 8.31 ms, longest 31.0 ms\n\
+             the tables end where a thread first sleeps, requests where it waits for more work; `punctual why 'a b.punctual'` says what \
+             delayed the late ones"
         );
-        let older = said(RecorderSummary { requests: None, late: 0, ..asked.clone() });
-        assert!(older.starts_with("requests: not counted, none beyond --why p99; "), "{older}");
+        let older = said(RecorderSummary { requests: None, request_times: None, late: 0, ..asked.clone() });
+        assert_eq!(
+            older,
+            "requests: not counted, none beyond --why p99\n\
+             the tables end where a thread first sleeps, requests where it waits for more work"
+        );
+        let none =
+            RecorderSummary { requests: Some(0), request_times: None, late: 0, cut_requests: 3, ..asked.clone() };
+        let none = said(none);
+        assert!(
+            none.starts_with(
+                "requests: none recognised, none beyond --why p99; another 3 were not followed to the end\n"
+            ),
+            "{none}"
+        );
         assert_eq!(said(RecorderSummary { stage: Stage::Response, ..asked }), "");
     }
 

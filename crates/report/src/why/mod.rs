@@ -14,6 +14,7 @@ mod model;
 pub mod page;
 mod preemption;
 mod processes;
+pub(crate) mod request_times;
 mod requests;
 mod text;
 pub mod trace;

@@ -124,6 +124,9 @@ fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &Recor
     if recorder.stage == Stage::Request && recorder.requests.is_none() {
         let _ = writeln!(text, "note: how many requests there were in all is not in this recording");
     }
+    if let Some(times) = super::request_times::times_in_words(recorder) {
+        let _ = writeln!(text, "note: all recognised requests, late or not: {times}");
+    }
     if recorder.without_end > 0 {
         let _ = writeln!(
             text,
