@@ -283,7 +283,7 @@ impl Session<'_> {
                 if let Some((_, wakeup)) = &taken {
                     let priority = kernel_priority(record.policy.into(), record.priority.into());
                     let name = || shown(&record.name);
-                    watch.followed(wakeup, ended_by(&record.wake), pause(record), &name, priority);
+                    watch.followed(wakeup, record.process, ended_by(&record.wake), pause(record), &name, priority);
                 }
             }
             if let Some((task, wakeup)) = taken {

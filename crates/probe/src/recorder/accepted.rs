@@ -4,7 +4,8 @@
 //! A thread of its own looks: the tables may be long, and a program in the midst of `exec` can keep whoever reads its
 //! `/proc/TID/syscall` waiting for as long as it likes.
 
-use super::requests::{Awaited, Connection, Requests};
+use super::connections::{Awaited, Connection};
+use super::requests::Requests;
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_recording::Stage;
@@ -19,6 +20,8 @@ const READS: [libc::c_long; 4] = [libc::SYS_read, libc::SYS_readv, libc::SYS_rec
 const ACCEPTS: [libc::c_long; 2] = [libc::SYS_accept, libc::SYS_accept4];
 /// So often is looked at all threads together, ...
 const MAX_LOOKS: usize = 2_048;
+/// ... of which so many may be at what one waits for: a program of many threads leaves the others for connections, ...
+const MAX_LOOKS_AT_WAITS: usize = MAX_LOOKS / 2;
 /// ... while that has taken no more CPU time than this, ns: each look reads tables of all connections.
 const MAX_CPU_NS: u64 = 200_000_000;
 /// Of a program with as many descriptors the connections are not known.
@@ -33,54 +36,95 @@ const UNIX_CONNECTED: &str = "03";
 const TCP_LISTENS: &str = "0A";
 const TCP_CONNECTED: &str = "01";
 
+/// Takes what is to be looked at, and tells of which thread it has seen what; `None` if it could not be looked at.
+type Looker = (Sender<Look>, Receiver<Told>);
+type Told = (u32, Option<Seen>);
+
 /// Looks at followed threads while they wait.
 pub(super) struct Looks {
     /// Asks for a look at a thread, and says what was seen; `None` if there are no looks any more.
-    looker: Option<(Sender<u32>, Receiver<Option<Seen>>)>,
+    looker: Option<Looker>,
     /// Whether a look was asked for that is not over.
     is_asked: bool,
+    /// How many there have been at what a thread waits for.
+    at_waits: usize,
+    /// Whether the next one is for connections, if any are due: the two kinds take turns.
+    is_for_connections: bool,
+}
+
+/// A look that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    tid: u32,
+    /// Whether the program's connections are to be listed.
+    lists: bool,
 }
 
 /// What was seen of a thread between two times, ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone)]
 struct Seen {
-    tid: u32,
     begun_ns: u64,
     over_ns: u64,
     /// What it waited for up to a time, if it waited all the time and that is known.
     awaited: Option<(Awaited, u64)>,
-    connections: Vec<Connection>,
+    /// If they were to be listed.
+    connections: Option<Vec<Connection>>,
 }
 
 impl Looks {
     /// For requests; in a PID namespace `/proc` knows threads by other numbers.
     pub(super) fn new(stage: Stage) -> Looks {
         let is_wanted = stage == Stage::Request && !clock::in_pid_namespace();
-        Looks { looker: if is_wanted { begin() } else { None }, is_asked: false }
+        let looker = if is_wanted { begin() } else { None };
+        Looks { looker, is_asked: false, at_waits: 0, is_for_connections: false }
     }
 
-    /// Asks for a look at one thread: one of which it is not known yet where it gets its requests, or one that was not looked at for long.
+    /// Asks for a look at one thread.
     pub(super) fn look(&mut self, requests: &mut Requests) {
-        let Some((ask, _)) = &self.looker else { return };
+        if self.looker.is_none() {
+            return;
+        }
         if self.is_asked {
             return self.take(requests, Duration::ZERO);
         }
-        let next = requests.next_look().or_else(|| requests.next_refresh(clock::monotonic_ns()));
-        let Some(tid) = next else { return };
-        self.is_asked = ask.send(tid).is_ok();
+        let next = self.next(requests, clock::monotonic_ns());
+        let Some(((ask, _), next)) = self.looker.as_ref().zip(next) else { return };
+        self.is_asked = ask.send(next).is_ok();
         self.take(requests, PATIENCE);
+    }
+
+    /// One at a thread of which it is not known yet where it gets its requests, or at one of a program that was not looked at for long.
+    fn next(&mut self, requests: &mut Requests, now_ns: u64) -> Option<Look> {
+        let listing = |tid: u32| Look { tid, lists: true };
+        if std::mem::take(&mut self.is_for_connections)
+            && let Some(tid) = requests.next_refresh(now_ns)
+        {
+            return Some(listing(tid));
+        }
+        self.is_for_connections = true;
+        if self.at_waits < MAX_LOOKS_AT_WAITS
+            && let Some(tid) = requests.next_look()
+        {
+            self.at_waits += 1;
+            return Some(Look { tid, lists: requests.ask_to_list(tid, now_ns) });
+        }
+        requests.next_refresh(now_ns).map(listing)
     }
 
     fn take(&mut self, requests: &mut Requests, patience: Duration) {
         let Some((_, told)) = &self.looker else { return };
         match told.recv_timeout(patience) {
-            Ok(seen) => {
+            Ok((tid, None)) => {
+                self.is_asked = false;
+                requests.give_up_looks_at(tid);
+            }
+            Ok((tid, Some(Seen { begun_ns, over_ns, awaited, connections }))) => {
                 self.is_asked = false;
                 // Whether it waited there all the time shows when the wait is over.
-                if let Some(Seen { tid, begun_ns, over_ns, awaited, connections }) = seen {
-                    if let Some((awaited, until_ns)) = awaited {
-                        requests.saw(tid, (begun_ns, until_ns), awaited);
-                    }
+                if let Some((awaited, until_ns)) = awaited {
+                    requests.saw(tid, (begun_ns, until_ns), awaited);
+                }
+                if let Some(connections) = connections {
                     requests.saw_connections(tid, (begun_ns, over_ns), &connections);
                 }
             }
@@ -92,14 +136,14 @@ impl Looks {
 
 /// Begins a thread that looks until nobody asks any more. Nobody waits for its end: if a look does not come back, it ends with
 /// the process.
-fn begin() -> Option<(Sender<u32>, Receiver<Option<Seen>>)> {
-    let (ask, asked) = channel::<u32>();
+fn begin() -> Option<Looker> {
+    let (ask, asked) = channel::<Look>();
     let (tell, told) = channel();
     let body = move || {
         // Whoever begins it may be ahead of others at that time.
         let _ = set_scheduling(Scheduling::Other);
-        for tid in asked.iter().take(MAX_LOOKS) {
-            if tell.send(look_at(tid)).is_err() || has_taken_its_time() {
+        for look in asked.iter().take(MAX_LOOKS) {
+            if tell.send((look.tid, look_at(look))).is_err() || has_taken_its_time() {
                 return;
             }
         }
@@ -113,14 +157,14 @@ fn has_taken_its_time() -> bool {
 }
 
 /// `None` if it ended, or may not be looked at.
-fn look_at(tid: u32) -> Option<Seen> {
+fn look_at(Look { tid, lists }: Look) -> Option<Seen> {
     let directory = format!("/proc/{tid}");
     let begun_ns = clock::monotonic_ns();
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
     let tables = Tables::read(&directory);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
-    let connections = connections(&directory, &tables, has_taken_its_time).unwrap_or_default();
-    Some(Seen { tid, begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
+    let connections = lists.then(|| connections(&directory, &tables, has_taken_its_time).unwrap_or_default());
+    Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
 }
 
 /// `None` if that is not known, or it does not wait so.
@@ -247,7 +291,9 @@ fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::requests::{EndedBy, Pause, Stretch};
     use super::*;
+    use punctual_recording::episode::Call;
 
     #[test]
     fn a_call_is_its_number_and_its_first_argument() {
@@ -305,17 +351,65 @@ mod tests {
         assert_eq!(connections("/proc/self", &tables, || false), Some(Vec::new()));
     }
 
+    fn none() -> Looks {
+        Looks { looker: None, is_asked: false, at_waits: 0, is_for_connections: false }
+    }
+
+    /// Threads that wait for one thing each, of two programs.
+    fn waiting() -> Requests {
+        let mut requests = Requests::default();
+        for (tid, process) in [(1, 10), (2, 10), (3, 20)] {
+            let then = Pause::Waits { place: tid, call: Some(Call::Read) };
+            let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
+            assert_eq!(requests.next(tid, &stretch).count(), 0);
+        }
+        requests
+    }
+
+    /// A program of many threads, of each of which it is not known where it gets its requests, does not keep the looks at connections from others.
+    #[test]
+    fn looks_at_waits_and_at_connections_take_turns_and_share_what_there_is() {
+        let mut requests = waiting();
+        let mut looks = none();
+        let mut next = || looks.next(&mut requests, 1_000_000_000);
+        let taken: Vec<Option<Look>> = (0..4).map(|_| next()).collect();
+        let look = |tid, lists| Some(Look { tid, lists });
+        assert_eq!(taken[0], look(1, true));
+        assert_eq!(taken[1], look(3, true), "the connections of the other program");
+        assert_eq!(taken[2..], [look(2, false), look(3, false)], "connections were just asked for");
+        assert_eq!(next(), None);
+        let mut requests = waiting();
+        let mut looks = Looks { at_waits: MAX_LOOKS_AT_WAITS, ..none() };
+        let taken: Vec<bool> =
+            std::iter::from_fn(|| looks.next(&mut requests, 1_000_000_000)).map(|look| look.lists).collect();
+        assert_eq!(taken, [true, true], "one look at the connections of each program");
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_is_not_looked_at_again() {
+        let mut requests = waiting();
+        let (ask, _asked) = channel();
+        let (tell, told) = channel();
+        let mut looks = Looks { looker: Some((ask, told)), is_asked: true, ..none() };
+        for tid in [1, 2] {
+            tell.send((tid, None)).unwrap();
+            looks.take(&mut requests, Duration::ZERO);
+        }
+        let taken: Vec<u32> = std::iter::from_fn(|| requests.next_refresh(1_000_000_000)).collect();
+        assert_eq!((taken, looks.is_asked), (vec![3], false));
+    }
+
     #[test]
     fn a_look_that_does_not_come_back_holds_nobody_up() {
         let (ask, _asked) = channel();
         let (_tell, told) = channel();
-        let mut looks = Looks { looker: Some((ask, told)), is_asked: true };
+        let mut looks = Looks { looker: Some((ask, told)), is_asked: true, ..none() };
         looks.look(&mut Requests::default());
         assert!(looks.is_asked && looks.looker.is_some());
         // Whoever looks has taken its time and ended.
         let (ask, _) = channel();
         let (_, told) = channel();
-        let mut looks = Looks { looker: Some((ask, told)), is_asked: true };
+        let mut looks = Looks { looker: Some((ask, told)), is_asked: true, ..none() };
         looks.look(&mut Requests::default());
         assert!(looks.looker.is_none());
     }

@@ -8,6 +8,7 @@ mod accepted;
 mod armers;
 mod bounded_channel;
 mod budget;
+mod connections;
 mod counter;
 pub(crate) mod disk_limits;
 mod ended;

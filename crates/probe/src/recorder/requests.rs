@@ -8,9 +8,10 @@
 //! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request, and so is a plain sleep
 //! of a thread that was seen to wait for such a connection.
 
+use super::connections::{Awaited, Connection, Programs};
 use super::late::Connections;
 use punctual_recording::episode::Call;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) enum Pause {
 /// A stretch of a thread's work: from a waking to the next sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stretch {
+    /// The thread's process.
+    pub(crate) process: u32,
     /// When it was due to be woken, or was woken.
     pub(crate) expected_ns: u64,
     /// By what.
@@ -44,28 +47,6 @@ pub(crate) struct Stretch {
     /// When it slept again.
     pub(crate) until_ns: u64,
     pub(crate) then: Pause,
-}
-
-/// What a thread was seen to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Awaited {
-    /// A connection that somebody else makes, or what comes by one that it accepted.
-    Request,
-    /// What comes by a connection that it asked for.
-    Answer,
-    /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
-    Unclear,
-}
-
-/// A connection that a thread's program has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Connection {
-    /// The number of its descriptor.
-    pub(crate) descriptor: u32,
-    /// What sets it apart from others, also from those that have that number earlier or later.
-    pub(crate) inode: u64,
-    /// What comes by it.
-    pub(crate) brings: Awaited,
 }
 
 /// A request that is over.
@@ -107,21 +88,6 @@ const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
 const MAX_SLEEPS: u8 = 16;
 
-/// A connection counts once it was seen twice, so far apart, ns, ...
-const STEADY_NS: u64 = 50_000_000;
-/// ... and until it was not seen for so long, ns.
-const FRESH_NS: u64 = 1_000_000_000;
-/// So often a thread's connections are looked at, ns.
-const REFRESH_NS: u64 = 400_000_000;
-
-/// A connection, with the end of the first look that saw it, ns, and the beginning of the last one.
-#[derive(Clone, Copy)]
-struct Held {
-    connection: Connection,
-    since_ns: u64,
-    until_ns: u64,
-}
-
 #[derive(Default)]
 struct Thread {
     open: Option<Open>,
@@ -148,10 +114,12 @@ struct Thread {
     looks: u8,
     /// ... and whether it was while it waits where it does.
     is_looked_at: bool,
-    /// Its program's connections, by descriptor.
-    connections: BTreeMap<u32, Held>,
-    /// When those were asked for last, ns.
-    refreshed_ns: u64,
+    /// Whether looks at it do not succeed.
+    is_out_of_reach: bool,
+    /// Its process, which has its connections, ...
+    process: u32,
+    /// ... and whether that has some that it accepted.
+    has_accepted: bool,
 }
 
 struct Open {
@@ -202,6 +170,7 @@ fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
 #[derive(Default)]
 pub(crate) struct Requests {
     threads: HashMap<u32, Thread>,
+    programs: Programs,
     given_up: u64,
     /// Those that were not over when their thread was lost sight of.
     lost: u64,
@@ -215,6 +184,8 @@ impl Requests {
             self.threads.clear();
         }
         let thread = self.threads.entry(tid).or_default();
+        thread.process = stretch.process;
+        thread.has_accepted = self.programs.has_accepted(stretch.process);
         let before = thread.end_of_wait(stretch, &mut self.given_up);
         thread.begin(stretch);
         let after = thread.pause(stretch);
@@ -251,46 +222,51 @@ impl Requests {
         }
     }
 
-    /// A thread whose connections were not looked at for long, for a look.
+    /// A thread of a program whose connections were not looked at for long, for a look.
     pub(crate) fn next_refresh(&mut self, now_ns: u64) -> Option<u32> {
-        let (&tid, thread) = self.threads.iter_mut().min_by_key(|(tid, thread)| (thread.refreshed_ns, **tid))?;
-        if thread.refreshed_ns.saturating_add(REFRESH_NS) > now_ns {
-            return None;
-        }
-        thread.refreshed_ns = now_ns;
+        let in_reach = self.threads.iter().filter(|(_, thread)| !thread.is_out_of_reach);
+        let due = in_reach
+            .filter_map(|(&tid, thread)| Some((self.programs.turn(thread.process, now_ns)?, tid, thread.process)));
+        let (_, tid, process) = due.min()?;
+        self.programs.ask(process, now_ns);
         Some(tid)
     }
 
+    /// Whether a look at what a thread waits for is to list its program's connections as well: if those are due. Then they count as asked for.
+    pub(crate) fn ask_to_list(&mut self, tid: u32, now_ns: u64) -> bool {
+        let Some(process) = self.threads.get(&tid).map(|thread| thread.process) else { return false };
+        let is_due = self.programs.turn(process, now_ns).is_some();
+        if is_due {
+            self.programs.ask(process, now_ns);
+        }
+        is_due
+    }
+
     /// From one time to another these were the connections of a thread's program.
-    pub(crate) fn saw_connections(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), found: &[Connection]) {
-        let Some(thread) = self.threads.get_mut(&tid) else { return };
-        let before = std::mem::take(&mut thread.connections);
-        let held = |&connection: &Connection| {
-            let same = before.get(&connection.descriptor).filter(|held| held.connection == connection);
-            let since_ns = same.map_or(over_ns, |held| held.since_ns);
-            (connection.descriptor, Held { connection, since_ns, until_ns: begun_ns })
-        };
-        thread.connections = found.iter().map(held).collect();
-        thread.refreshed_ns = begun_ns;
+    pub(crate) fn saw_connections(&mut self, tid: u32, times: (u64, u64), found: &[Connection]) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.saw(thread.process, times, found);
+        }
+    }
+
+    /// A thread has ended, or may not be looked at: no more looks are lost on it.
+    pub(crate) fn give_up_looks_at(&mut self, tid: u32) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.is_out_of_reach = true;
+        }
+    }
+
+    /// A request of a thread was late.
+    pub(crate) fn was_late(&mut self, tid: u32, now_ns: u64) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.was_late(thread.process, now_ns);
+        }
     }
 
     /// The connections that a thread's program had for a while by a time, as far as was seen.
     pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
-        let held = self.threads.get(&tid).into_iter().flat_map(|thread| thread.connections.values());
-        let is_steady = |held: &&Held| {
-            held.since_ns <= at_ns
-                && held.since_ns.saturating_add(STEADY_NS) <= held.until_ns
-                && held.until_ns.saturating_add(FRESH_NS) >= at_ns
-        };
-        let mut connections = Connections::default();
-        for Held { connection, .. } in held.filter(is_steady) {
-            match connection.brings {
-                Awaited::Request => connections.accepted.push(connection.descriptor),
-                Awaited::Answer => connections.connected.push(connection.descriptor),
-                Awaited::Unclear => {}
-            }
-        }
-        connections
+        let thread = self.threads.get(&tid);
+        thread.map(|thread| self.programs.connections(thread.process, at_ns)).unwrap_or_default()
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
@@ -313,6 +289,7 @@ impl Thread {
         let is_to_be_told =
             |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_plain_sleep();
         !self.is_looked_at
+            && !self.is_out_of_reach
             && self.looks < MAX_LOOKS
             && self.at.is_some_and(|(place, call)| is_new(place) && is_for_one(call))
             && self.source.is_none_or(is_to_be_told)
@@ -327,19 +304,14 @@ impl Thread {
     /// has accepted connections, and it waits elsewhere, too. A program that has accepted none may fetch its work, or be sent it by a pipe.
     fn is_for_answers(&self, place: u32) -> bool {
         let is_of_none = self.asked.contains(&place) || self.unclear.contains(&place);
-        is_of_none && !self.others.is_empty() && self.has_accepted()
-    }
-
-    /// Whether its program has connections that it accepted.
-    fn has_accepted(&self) -> bool {
-        self.connections.values().any(|held| held.connection.brings == Awaited::Request)
+        is_of_none && !self.others.is_empty() && self.has_accepted
     }
 
     /// Whether a request begins with a stretch because it is time, and is no rest of another one: not so at a place where somebody
     /// answers, up to a time limit, nor where a server may have slept within it.
     fn is_by_own_timer(&self, stretch: &Stretch) -> bool {
         let is_answered = self.at.is_some_and(|(place, _)| self.answered.contains(&place));
-        stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && !self.has_accepted()
+        stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && !self.has_accepted
     }
 
     /// Whether a thread that sleeps at a place does so within its requests: it waits elsewhere for those.

@@ -4,6 +4,9 @@ const IDLE: u32 = 11;
 const ANSWER: u32 = 13;
 const OTHER: u32 = 17;
 const TID: u32 = 7;
+const PROCESS: u32 = 5;
+/// Programs are due for a look by then, whenever they were looked at before, ns.
+const REFRESHED_NS: u64 = 400_000_000;
 
 /// Plays a thread's stretches: each begins 10 after the previous one ended, and takes 5.
 #[derive(Default)]
@@ -19,7 +22,7 @@ impl Play {
     fn stretch(&mut self, ended_by: EndedBy, then: Pause) -> &mut Play {
         let expected_ns = self.now + 10;
         self.now = expected_ns + 5;
-        let stretch = Stretch { expected_ns, ended_by, until_ns: self.now, then };
+        let stretch = Stretch { process: PROCESS, expected_ns, ended_by, until_ns: self.now, then };
         for request in self.requests.next(TID, &stretch) {
             self.over.push((request.expected_ns, request.end_ns));
             self.known.push(request.known);
@@ -147,7 +150,8 @@ fn whoever_ends_or_is_lost_is_forgotten() {
     // Since when it works on what is not known; the wait at the other place is a beginning that is.
     assert!(play.over().iter().all(|(start, _)| *start > 45), "{:?}", play.over);
     for tid in 0..MAX_THREADS as u32 + 5 {
-        let stretch = Stretch { expected_ns: 1, ended_by: EndedBy::Timer, until_ns: 2, then: waits(IDLE, Call::Sleep) };
+        let then = waits(IDLE, Call::Sleep);
+        let stretch = Stretch { process: PROCESS, expected_ns: 1, ended_by: EndedBy::Timer, until_ns: 2, then };
         assert!(play.requests.next(tid, &stretch).count() <= 1);
     }
     assert!(play.requests.threads.len() <= MAX_THREADS);
@@ -347,10 +351,43 @@ fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_see
     let clients = || (vec![4_u32], Vec::<u32>::new());
     assert_eq!(saw(800, &[client, another]), [none(), clients(), clients(), none()]);
     assert_eq!(play.requests.connections(TID + 1, 300_000_000), Connections::default());
-    // Each thread is looked at again after a while.
+    // Each program is looked at again after a while.
     assert_eq!(play.requests.next_refresh(1_000_000_000), None);
     assert_eq!(play.requests.next_refresh(1_200_000_000), Some(TID));
     assert_eq!(play.requests.next_refresh(1_200_000_000), None);
+}
+
+/// A program of a thousand threads takes no more looks than one of one.
+#[test]
+fn a_look_at_one_thread_counts_for_all_of_its_program() {
+    let mut requests = Requests::default();
+    for tid in 1..=1_000 {
+        let then = waits(IDLE, Call::Read);
+        let process = if tid <= 999 { PROCESS } else { PROCESS + 1 };
+        let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
+        assert_eq!(requests.next(tid, &stretch).count(), 0);
+    }
+    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    for at_ms in [0, 400, 800] {
+        let at_ns = at_ms * 1_000_000;
+        let asked: Vec<u32> = std::iter::from_fn(|| requests.next_refresh(at_ns + REFRESHED_NS)).collect();
+        assert_eq!(asked.len(), 2, "one of each program at {at_ms} ms: {asked:?}");
+        assert!(!requests.ask_to_list(asked[0], at_ns + REFRESHED_NS), "it was just asked for");
+        requests.saw_connections(asked[0], (at_ns, at_ns + 1_000_000), &[client]);
+    }
+    for tid in [1, 2, 500, 999] {
+        assert_eq!(requests.connections(tid, 500_000_000).accepted, [4], "{tid}");
+    }
+    assert_eq!(requests.connections(1_000, 500_000_000), Connections::default(), "another program");
+}
+
+/// It has ended, or belongs to somebody whose threads may not be looked at.
+#[test]
+fn no_look_is_lost_on_a_thread_that_is_out_of_reach() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    play.requests.give_up_looks_at(TID);
+    assert_eq!((play.requests.next_look(), play.requests.next_refresh(u64::MAX)), (None, None));
 }
 
 /// Its client asks again at once, so that it is hardly ever found waiting for that.

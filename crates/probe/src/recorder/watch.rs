@@ -177,12 +177,20 @@ impl Watch {
         self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, &|| name.to_owned(), priority, Known::default());
     }
 
-    /// Looks at a wakeup of a followed thread that something ended. If it now sleeps within its work, it is not done
+    /// Looks at a wakeup that something ended, of a followed thread of a process. If it now sleeps within its work, it is not done
     /// with what it was woken for: its next wakeups belong to that until it sleeps in another way.
-    pub(crate) fn followed(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
+    pub(crate) fn followed(
+        &mut self,
+        wakeup: &Wakeup,
+        process: u32,
+        ended_by: EndedBy,
+        then: Pause,
+        name: Named<'_>,
+        priority: i16,
+    ) {
         match self.settings.stage {
             Stage::Response => {}
-            Stage::Request => return self.requested(wakeup, ended_by, then, name, priority),
+            Stage::Request => return self.requested(wakeup, process, ended_by, then, name, priority),
             _ => return self.look_at(wakeup, wakeup.expected_ns, wakeup.total_ns, name, priority, Known::default()),
         }
         let expected_ns = self.at_work.remove(&wakeup.tid).unwrap_or(wakeup.expected_ns);
@@ -195,10 +203,18 @@ impl Watch {
         self.look_at(wakeup, expected_ns, end_ns.saturating_sub(expected_ns), name, priority, Known::default());
     }
 
-    fn requested(&mut self, wakeup: &Wakeup, ended_by: EndedBy, then: Pause, name: Named<'_>, priority: i16) {
+    fn requested(
+        &mut self,
+        wakeup: &Wakeup,
+        process: u32,
+        ended_by: EndedBy,
+        then: Pause,
+        name: Named<'_>,
+        priority: i16,
+    ) {
         let Some(work_ns) = wakeup.work_ns else { return self.requests.lost_sight_of(wakeup.tid) };
         let until_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
-        let stretch = Stretch { expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
+        let stretch = Stretch { process, expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
             self.sure_requests += u64::from(request.known.is_sure());
@@ -229,6 +245,7 @@ impl Watch {
             return;
         };
         self.summary.late += 1;
+        self.requests.was_late(wakeup.tid, expected_ns.saturating_add(value_ns));
         if !self.budget.take() {
             self.summary.over_budget += 1;
             return;

@@ -1,0 +1,166 @@
+//! The connections that followed threads' programs have, as looks at `/proc` found them, and which program is due for a look.
+//!
+//! All threads of a program share its descriptors (but for one that asked not to, which hardly any does), so a look at one of
+//! them counts for all: looks are bounded, and a program may have any number of threads.
+
+use super::late::Connections;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a thread was seen to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// A connection that somebody else makes, or what comes by one that it accepted.
+    Request,
+    /// What comes by a connection that it asked for.
+    Answer,
+    /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
+    Unclear,
+}
+
+/// A connection that a thread's program has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connection {
+    /// The number of its descriptor.
+    pub(crate) descriptor: u32,
+    /// What sets it apart from others, also from those that have that number earlier or later.
+    pub(crate) inode: u64,
+    /// What comes by it.
+    pub(crate) brings: Awaited,
+}
+
+/// No more programs than this are kept in mind; then all are forgotten.
+const MAX_PROGRAMS: usize = 8_192;
+/// A connection counts once it was seen twice, so far apart, ns, ...
+const STEADY_NS: u64 = 50_000_000;
+/// ... and until it was not seen for so long, ns.
+const FRESH_NS: u64 = 1_000_000_000;
+/// So often a program's connections are looked at, ns.
+const REFRESH_NS: u64 = 400_000_000;
+
+/// A connection, with the end of the first look that saw it, ns, and the beginning of the last one.
+#[derive(Clone, Copy)]
+struct Held {
+    connection: Connection,
+    since_ns: u64,
+    until_ns: u64,
+}
+
+#[derive(Default)]
+struct Program {
+    /// By descriptor.
+    held: BTreeMap<u32, Held>,
+    /// Whether it accepted one of them.
+    accepts: bool,
+    /// When they were asked for last, ns.
+    asked_ns: u64,
+    /// When one of its threads was late last, ns; 0: none was.
+    late_ns: u64,
+}
+
+/// What is known of the connections of followed threads' programs.
+#[derive(Default)]
+pub(crate) struct Programs {
+    by_process: HashMap<u32, Program>,
+}
+
+impl Programs {
+    /// When it is a program's turn among those that are due for a look, smallest first: whose threads were late last, and of the others
+    /// the one that was not asked about for longest. `None` if it is not due.
+    pub(super) fn turn(&self, process: u32, now_ns: u64) -> Option<(Reverse<u64>, u64)> {
+        let Some(program) = self.by_process.get(&process) else { return Some((Reverse(0), 0)) };
+        let is_due = program.asked_ns.saturating_add(REFRESH_NS) <= now_ns;
+        is_due.then_some((Reverse(program.late_ns), program.asked_ns))
+    }
+
+    /// A look at a program was asked for.
+    pub(super) fn ask(&mut self, process: u32, now_ns: u64) {
+        self.of(process).asked_ns = now_ns;
+    }
+
+    /// One of a program's threads was late.
+    pub(super) fn was_late(&mut self, process: u32, now_ns: u64) {
+        self.of(process).late_ns = now_ns;
+    }
+
+    /// From one time to another these were a program's connections.
+    pub(super) fn saw(&mut self, process: u32, (begun_ns, over_ns): (u64, u64), found: &[Connection]) {
+        let program = self.of(process);
+        let before = std::mem::take(&mut program.held);
+        let held = |&connection: &Connection| {
+            let same = before.get(&connection.descriptor).filter(|held| held.connection == connection);
+            let since_ns = same.map_or(over_ns, |held| held.since_ns);
+            (connection.descriptor, Held { connection, since_ns, until_ns: begun_ns })
+        };
+        program.held = found.iter().map(held).collect();
+        program.accepts = found.iter().any(|connection| connection.brings == Awaited::Request);
+        program.asked_ns = begun_ns;
+    }
+
+    /// Whether a program has connections that it accepted, as far as was seen.
+    pub(super) fn has_accepted(&self, process: u32) -> bool {
+        self.by_process.get(&process).is_some_and(|program| program.accepts)
+    }
+
+    /// The connections that a program had for a while by a time, as far as was seen.
+    pub(super) fn connections(&self, process: u32, at_ns: u64) -> Connections {
+        let held = self.by_process.get(&process).into_iter().flat_map(|program| program.held.values());
+        let is_steady = |held: &&Held| {
+            held.since_ns <= at_ns
+                && held.since_ns.saturating_add(STEADY_NS) <= held.until_ns
+                && held.until_ns.saturating_add(FRESH_NS) >= at_ns
+        };
+        let mut connections = Connections::default();
+        for Held { connection, .. } in held.filter(is_steady) {
+            match connection.brings {
+                Awaited::Request => connections.accepted.push(connection.descriptor),
+                Awaited::Answer => connections.connected.push(connection.descriptor),
+                Awaited::Unclear => {}
+            }
+        }
+        connections
+    }
+
+    fn of(&mut self, process: u32) -> &mut Program {
+        if self.by_process.len() >= MAX_PROGRAMS && !self.by_process.contains_key(&process) {
+            self.by_process.clear();
+        }
+        self.by_process.entry(process).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_threads_were_late_last_is_looked_at_first() {
+        let mut programs = Programs::default();
+        let next = |programs: &Programs, now_ns: u64| {
+            let due = (1..=4).filter_map(|process| Some((programs.turn(process, now_ns)?, process)));
+            due.min().map(|(_, process)| process)
+        };
+        (1..=3).for_each(|process| programs.ask(process, u64::from(process)));
+        programs.ask(4, REFRESH_NS);
+        // Not asked about for longest.
+        let all_due = 2 * REFRESH_NS;
+        assert_eq!(next(&programs, all_due), Some(1));
+        programs.was_late(2, 10);
+        programs.was_late(4, 20);
+        let mut order = Vec::new();
+        while let Some(process) = next(&programs, all_due) {
+            order.push(process);
+            programs.ask(process, all_due);
+        }
+        assert_eq!(order, [4, 2, 1, 3]);
+        // One that nobody has asked about is due at once.
+        assert!(programs.turn(5, 0).is_some());
+    }
+
+    #[test]
+    fn programs_are_kept_within_bounds() {
+        let mut programs = Programs::default();
+        (0..3 * MAX_PROGRAMS as u32).for_each(|process| programs.ask(process, 1));
+        assert!(programs.by_process.len() <= MAX_PROGRAMS, "{}", programs.by_process.len());
+    }
+}
