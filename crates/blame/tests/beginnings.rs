@@ -321,6 +321,39 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
     assert_eq!(cases, 8);
 }
 
+/// As a recording begins, nobody has looked yet by which descriptors a thread reads what it accepted: its timer may be in the middle of
+/// a request, and whoever it has woken may be its client.
+#[test]
+fn nobody_is_named_as_long_as_connections_are_not_known() {
+    for (is_unknown, wakes_it) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut story = Story::new(CLIENT, 5_000);
+        story.episode.stage = Stage::Request;
+        story.episode.connections_unknown = is_unknown;
+        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+        let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
+        timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
+        story.switch(1_010, VICTIM_RUNS, 0, 1);
+        waits_for_store(&mut story, Way::Pipe, wakes_it, true);
+        let by_its_timer = story.episode;
+        let mut by_somebody = served(Way::Pipe, Before::Woken, wakes_it, true);
+        (by_somebody.is_asked_for, by_somebody.connections_unknown) = (true, is_unknown);
+        for (episode, is_known) in [(by_its_timer, true), (by_somebody.clone(), wakes_it)] {
+            let told = parts(&episode);
+            let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+            let expected = is_known && !is_unknown;
+            assert_eq!(
+                (is_named, told.iter().any(is_untold)),
+                (expected, !expected),
+                "{is_unknown} {wakes_it}: {told:?}"
+            );
+        }
+        // Looks at the waits themselves have told that all are for answers.
+        by_somebody.waits_for_answers = true;
+        let told = parts(&by_somebody);
+        assert!(told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other"), "{told:?}");
+    }
+}
+
 /// A packet from outside may be the answer of a store.
 #[test]
 fn a_packet_from_outside_may_be_an_answer() {

@@ -67,8 +67,16 @@ struct Seen {
     over_ns: u64,
     /// What it waited for up to a time, if it waited all the time and that is known.
     awaited: Option<(Awaited, u64)>,
-    /// If they were to be listed.
-    connections: Option<Vec<Connection>>,
+    connections: Listing,
+}
+
+/// A program's connections.
+#[derive(Debug, Clone)]
+enum Listing {
+    NotAsked,
+    /// There are too many descriptors, or to find them in long tables took too long.
+    TooMany,
+    Of(Vec<Connection>),
 }
 
 impl Looks {
@@ -77,6 +85,11 @@ impl Looks {
         let is_wanted = stage == Stage::Request && !clock::in_pid_namespace();
         let looker = if is_wanted { begin() } else { None };
         Looks { looker, is_asked: false, at_waits: 0, is_for_connections: false }
+    }
+
+    /// Whether anything is looked at.
+    pub(super) fn go_on(&self) -> bool {
+        self.looker.is_some()
     }
 
     /// Asks for a look at one thread.
@@ -124,8 +137,10 @@ impl Looks {
                 if let Some((awaited, until_ns)) = awaited {
                     requests.saw(tid, (begun_ns, until_ns), awaited);
                 }
-                if let Some(connections) = connections {
-                    requests.saw_connections(tid, (begun_ns, over_ns), &connections);
+                match connections {
+                    Listing::NotAsked => {}
+                    Listing::TooMany => requests.saw_too_many(tid),
+                    Listing::Of(found) => requests.saw_connections(tid, (begun_ns, over_ns), &found),
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -163,7 +178,10 @@ fn look_at(Look { tid, lists }: Look) -> Option<Seen> {
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
     let tables = Tables::read(&directory);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
-    let connections = lists.then(|| connections(&directory, &tables, has_taken_its_time).unwrap_or_default());
+    let connections = match lists {
+        true => connections(&directory, &tables, has_taken_its_time).map_or(Listing::TooMany, Listing::Of),
+        false => Listing::NotAsked,
+    };
     Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
 }
 

@@ -35,8 +35,10 @@ const MAX_PROGRAMS: usize = 8_192;
 const STEADY_NS: u64 = 50_000_000;
 /// ... and until it was not seen for so long, ns.
 const FRESH_NS: u64 = 1_000_000_000;
-/// So often a program's connections are looked at, ns.
+/// So often a program's connections are looked at, ns, ...
 const REFRESH_NS: u64 = 400_000_000;
+/// ... and so soon after the first look: until then none of them counts.
+const SETTLE_NS: u64 = 60_000_000;
 
 /// A connection, with the end of the first look that saw it, ns, and the beginning of the last one.
 #[derive(Clone, Copy)]
@@ -52,10 +54,22 @@ struct Program {
     held: BTreeMap<u32, Held>,
     /// Whether it accepted one of them.
     accepts: bool,
+    /// The end of the first look that saw them, ns, and the beginning of the last one.
+    looked_ns: Option<(u64, u64)>,
+    /// Whether the last look could not tell them.
+    is_untold: bool,
     /// When they were asked for last, ns.
     asked_ns: u64,
     /// When one of its threads was late last, ns; 0: none was.
     late_ns: u64,
+}
+
+impl Program {
+    /// Since when those count that were there at the first look, ns, if they do by now.
+    fn settled_ns(&self) -> Option<u64> {
+        let (first_ns, last_ns) = self.looked_ns?;
+        (first_ns.saturating_add(STEADY_NS) <= last_ns).then_some(first_ns)
+    }
 }
 
 /// What is known of the connections of followed threads' programs.
@@ -69,7 +83,9 @@ impl Programs {
     /// the one that was not asked about for longest. `None` if it is not due.
     pub(super) fn turn(&self, process: u32, now_ns: u64) -> Option<(Reverse<u64>, u64)> {
         let Some(program) = self.by_process.get(&process) else { return Some((Reverse(0), 0)) };
-        let is_due = program.asked_ns.saturating_add(REFRESH_NS) <= now_ns;
+        let is_settled = program.is_untold || program.settled_ns().is_some();
+        let every_ns = if is_settled { REFRESH_NS } else { SETTLE_NS };
+        let is_due = program.asked_ns.saturating_add(every_ns) <= now_ns;
         is_due.then_some((Reverse(program.late_ns), program.asked_ns))
     }
 
@@ -95,6 +111,21 @@ impl Programs {
         program.held = found.iter().map(held).collect();
         program.accepts = found.iter().any(|connection| connection.brings == Awaited::Request);
         program.asked_ns = begun_ns;
+        program.looked_ns = Some((program.looked_ns.map_or(over_ns, |(first_ns, _)| first_ns), begun_ns));
+        program.is_untold = false;
+    }
+
+    /// A look at one of a program's threads did not succeed: it ended, if others were looked at before, or none may be looked at.
+    pub(super) fn saw_nothing(&mut self, process: u32) {
+        let program = self.of(process);
+        program.is_untold |= program.looked_ns.is_none();
+    }
+
+    /// A program has too many descriptors.
+    pub(super) fn saw_too_many(&mut self, process: u32) {
+        let program = self.of(process);
+        program.held.clear();
+        (program.accepts, program.looked_ns, program.is_untold) = (false, None, true);
     }
 
     /// Whether a program has connections that it accepted, as far as was seen.
@@ -102,15 +133,23 @@ impl Programs {
         self.by_process.get(&process).is_some_and(|program| program.accepts)
     }
 
+    /// Whether a program was seen to have no connection that it accepted.
+    pub(super) fn accepted_none(&self, process: u32) -> bool {
+        self.by_process.get(&process).is_some_and(|program| program.looked_ns.is_some() && !program.accepts)
+    }
+
     /// The connections that a program had for a while by a time, as far as was seen.
     pub(super) fn connections(&self, process: u32, at_ns: u64) -> Connections {
-        let held = self.by_process.get(&process).into_iter().flat_map(|program| program.held.values());
+        let program = self.by_process.get(&process);
+        let is_settled = |program: &Program| program.settled_ns().is_some_and(|settled_ns| settled_ns <= at_ns);
+        let is_unknown = program.is_none_or(|program| !program.is_untold && !is_settled(program));
+        let held = program.into_iter().flat_map(|program| program.held.values());
         let is_steady = |held: &&Held| {
             held.since_ns <= at_ns
                 && held.since_ns.saturating_add(STEADY_NS) <= held.until_ns
                 && held.until_ns.saturating_add(FRESH_NS) >= at_ns
         };
-        let mut connections = Connections::default();
+        let mut connections = Connections { is_unknown, ..Connections::default() };
         for Held { connection, .. } in held.filter(is_steady) {
             match connection.brings {
                 Awaited::Request => connections.accepted.push(connection.descriptor),
@@ -155,6 +194,29 @@ mod tests {
         assert_eq!(order, [4, 2, 1, 3]);
         // One that nobody has asked about is due at once.
         assert!(programs.turn(5, 0).is_some());
+    }
+
+    /// Nothing tells what a program reads before its connections were seen twice, and whoever cannot be looked at is not waited for.
+    #[test]
+    fn connections_are_unknown_until_they_were_seen_twice() {
+        let mut programs = Programs::default();
+        let is_unknown = |programs: &Programs| [9, 11, 400].map(|at_ns| programs.connections(1, at_ns).is_unknown);
+        assert_eq!(is_unknown(&programs), [true; 3], "nobody has looked");
+        programs.saw(1, (8, 10), &[]);
+        assert_eq!(is_unknown(&programs), [true; 3], "seen once");
+        assert_eq!(programs.turn(1, 8 + SETTLE_NS - 1), None);
+        assert!(programs.turn(1, 8 + SETTLE_NS).is_some(), "the second look comes soon");
+        programs.saw(1, (8 + SETTLE_NS, 9 + SETTLE_NS), &[]);
+        assert_eq!(is_unknown(&programs), [true, false, false], "seen twice since 10");
+        assert_eq!(programs.turn(1, 8 + 2 * SETTLE_NS), None, "and later ones as usual");
+        let cannot_tell: [fn(&mut Programs, u32); 2] = [Programs::saw_nothing, Programs::saw_too_many];
+        for cannot_tell in cannot_tell {
+            let mut programs = Programs::default();
+            programs.ask(1, 8);
+            cannot_tell(&mut programs, 1);
+            assert_eq!(is_unknown(&programs), [false; 3], "nor will it be told");
+            assert_eq!((programs.turn(1, 8 + SETTLE_NS), programs.accepted_none(1)), (None, false));
+        }
     }
 
     #[test]

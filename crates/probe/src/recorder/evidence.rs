@@ -173,6 +173,7 @@ impl Investigator {
             waits_for_answers: late.waits_for_answers,
             accepted: late.connections.accepted.clone(),
             connected: late.connections.connected.clone(),
+            connections_unknown: late.connections.is_unknown,
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,

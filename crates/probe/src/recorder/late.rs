@@ -34,4 +34,6 @@ pub struct Connections {
     pub accepted: Vec<u32>,
     /// See [`Episode::connected`](punctual_recording::Episode::connected).
     pub connected: Vec<u32>,
+    /// See [`Episode::connections_unknown`](punctual_recording::Episode::connections_unknown).
+    pub is_unknown: bool,
 }

@@ -118,8 +118,10 @@ struct Thread {
     is_out_of_reach: bool,
     /// Its process, which has its connections, ...
     process: u32,
-    /// ... and whether that has some that it accepted.
+    /// ... and whether that has some that it accepted, ...
     has_accepted: bool,
+    /// ... or was seen to have none.
+    accepted_none: bool,
 }
 
 struct Open {
@@ -186,6 +188,7 @@ impl Requests {
         let thread = self.threads.entry(tid).or_default();
         thread.process = stretch.process;
         thread.has_accepted = self.programs.has_accepted(stretch.process);
+        thread.accepted_none = self.programs.accepted_none(stretch.process);
         let before = thread.end_of_wait(stretch, &mut self.given_up);
         thread.begin(stretch);
         let after = thread.pause(stretch);
@@ -253,6 +256,14 @@ impl Requests {
     pub(crate) fn give_up_looks_at(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.is_out_of_reach = true;
+            self.programs.saw_nothing(thread.process);
+        }
+    }
+
+    /// A thread's program has too many descriptors to list its connections.
+    pub(crate) fn saw_too_many(&mut self, tid: u32) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.saw_too_many(thread.process);
         }
     }
 
@@ -311,7 +322,7 @@ impl Thread {
     /// answers, up to a time limit, nor where a server may have slept within it.
     fn is_by_own_timer(&self, stretch: &Stretch) -> bool {
         let is_answered = self.at.is_some_and(|(place, _)| self.answered.contains(&place));
-        stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && !self.has_accepted
+        stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && self.accepted_none
     }
 
     /// Whether a thread that sleeps at a place does so within its requests: it waits elsewhere for those.

@@ -250,6 +250,9 @@ impl Watch {
             self.summary.over_budget += 1;
             return;
         }
+        let mut connections = self.requests.connections(wakeup.tid, expected_ns);
+        // Where nobody looks they are not waited for.
+        connections.is_unknown &= self.looks.go_on();
         let late = LateWakeup {
             tid: wakeup.tid,
             name: name(),
@@ -260,7 +263,7 @@ impl Watch {
             stage: self.settings.stage,
             is_asked_for: known.is_asked_for,
             waits_for_answers: known.waits_for_answers,
-            connections: self.requests.connections(wakeup.tid, expected_ns),
+            connections,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));
     }

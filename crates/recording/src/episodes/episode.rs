@@ -202,6 +202,8 @@ pub struct Episode {
     pub accepted: Vec<u32>,
     /// The same of connections for which it asked somebody who listens on this machine.
     pub connected: Vec<u32>,
+    /// Whether these connections were not known yet as the request began, so that there may be others.
+    pub connections_unknown: bool,
     /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is incomplete, if it is: then it supports no conclusion.
@@ -253,6 +255,7 @@ impl Episode {
             waits_for_answers: false,
             accepted: Vec::new(),
             connected: Vec::new(),
+            connections_unknown: false,
             threshold_ns: 0,
             void: None,
             usual_delivery_ns: 0,

@@ -162,6 +162,7 @@ mod tests {
             waits_for_answers: true,
             accepted: vec![4],
             connected: vec![5, 6],
+            connections_unknown: true,
             threshold_ns: 3_000,
             usual_delivery_ns: 10,
             fault_path_ns: 3,

@@ -30,6 +30,8 @@ struct Line {
     accepted: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     connected: Vec<u32>,
+    #[serde(default, skip_serializing_if = "is_no")]
+    connections_unknown: bool,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
@@ -140,6 +142,7 @@ impl Serialize for Episode {
             waits_for_answers: self.waits_for_answers,
             accepted: self.accepted.clone(),
             connected: self.connected.clone(),
+            connections_unknown: self.connections_unknown,
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
@@ -213,6 +216,7 @@ impl Line {
             waits_for_answers: self.waits_for_answers,
             accepted: self.accepted,
             connected: self.connected,
+            connections_unknown: self.connections_unknown,
             threshold_ns: self.threshold_ns,
             void: self.void_reason,
             usual_delivery_ns: self.usual_delivery_ns,

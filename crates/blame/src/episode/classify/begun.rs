@@ -43,6 +43,10 @@ impl Classifier<'_> {
         let is_asked_for = episode.is_asked_for || first.is_some_and(|first| reads(first, &episode.accepted));
         let accepts = !episode.accepted.is_empty();
         let end = first.map(|first| (first, self.direct_end(first)));
+        // Whoever is waited for may send the next request, whatever began this one and whomever the thread has woken since.
+        if episode.connections_unknown && !matches!(end, Some((_, End::Device)) | None) {
+            return Beginning::Assumed;
+        }
         match end {
             Some((_, End::By(tid))) if is_asked_for => Beginning::AskedBy(Some(tid)),
             // What an event loop is told of may also be an answer, but then that is all that the thread does with it.
