@@ -19,7 +19,8 @@
 //! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone; [`own_child`]: a
 //!   command that runs in place of this program; [`pseudo_terminal`]: terminals whose other end programs open;
-//!   [`local_line`]: a line to another process of the same user.
+//!   [`local_line`]: a line to another process of the same user; [`unix_peers`]: which local sockets are connected to
+//!   each other.
 //! * [`performance_event`]: events of a CPU or of a thread; [`hardware_counters`]: what the processor counts for a
 //!   program.
 //! * [`trace_marker`]: what programs write into the kernel's tracing, read alongside whoever else reads it.
@@ -82,6 +83,7 @@ pub mod thread_stat;
 pub mod tick;
 pub mod trace_marker;
 mod trial;
+pub mod unix_peers;
 pub mod verifier;
 pub mod watchdog;
 

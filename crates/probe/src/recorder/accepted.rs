@@ -8,6 +8,7 @@ use super::connections::{Awaited, Connection};
 use super::requests::Requests;
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
+use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::Stage;
 use std::fs::File;
 use std::io::Read;
@@ -157,8 +158,9 @@ fn begin() -> Option<Looker> {
     let body = move || {
         // Whoever begins it may be ahead of others at that time.
         let _ = set_scheduling(Scheduling::Other);
+        let peers = UnixPeers::open();
         for look in asked.iter().take(MAX_LOOKS) {
-            if tell.send((look.tid, look_at(look))).is_err() || has_taken_its_time() {
+            if tell.send((look.tid, look_at(look, peers.as_ref()))).is_err() || has_taken_its_time() {
                 return;
             }
         }
@@ -172,11 +174,11 @@ fn has_taken_its_time() -> bool {
 }
 
 /// `None` if it ended, or may not be looked at.
-fn look_at(Look { tid, lists }: Look) -> Option<Seen> {
+fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen> {
     let directory = format!("/proc/{tid}");
     let begun_ns = clock::monotonic_ns();
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
-    let tables = Tables::read(&directory);
+    let tables = Tables::read(&directory, peers);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
     let connections = match lists {
         true => connections(&directory, &tables, has_taken_its_time).map_or(Listing::TooMany, Listing::Of),
@@ -186,7 +188,7 @@ fn look_at(Look { tid, lists }: Look) -> Option<Seen> {
 }
 
 /// `None` if that is not known, or it does not wait so.
-fn awaited(directory: &str, called_for: &str, tables: &Tables) -> Option<Awaited> {
+fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awaited> {
     let (number, descriptor) = called(called_for)?;
     if ACCEPTS.contains(&number) {
         return Some(Awaited::Request);
@@ -204,7 +206,7 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables) -> Option<Awaited
 
 /// The connections of a thread's program of which it is known what comes by them; `None` if there are too many, or to find them
 /// in long tables takes longer than `is_over` allows.
-fn connections(directory: &str, tables: &Tables, is_over: impl Fn() -> bool) -> Option<Vec<Connection>> {
+fn connections(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Option<Vec<Connection>> {
     let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
     let descriptors =
         entries.flatten().take(MAX_DESCRIPTORS).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -237,22 +239,31 @@ fn rows_with<'a>(table: &'a str, words: &str) -> impl Iterator<Item = Vec<&'a st
 }
 
 /// All sockets, as the kernel lists them; `None` is not known.
-struct Tables {
+struct Tables<'a> {
     unix: Option<String>,
     tcp: Option<String>,
+    /// Tells which local sockets are connected to each other.
+    peers: Option<&'a UnixPeers>,
 }
 
-impl Tables {
-    fn read(directory: &str) -> Tables {
+impl<'a> Tables<'a> {
+    fn read(directory: &str, peers: Option<&'a UnixPeers>) -> Tables<'a> {
         let table = |name: &str| whole(File::open(format!("{directory}/net/{name}")).ok()?);
         // One may listen for both versions of the protocol where only connections of the other are.
         let tcp = table("tcp").map(|tcp| tcp + &table("tcp6").unwrap_or_default());
-        Tables { unix: table("unix"), tcp }
+        Tables { unix: table("unix"), tcp, peers }
     }
 
     fn awaited(&self, inode: &str) -> Option<Awaited> {
         let of_unix = self.unix.as_deref().and_then(|table| awaited_unix(table, inode));
-        of_unix.or_else(|| awaited_tcp(self.tcp.as_deref()?, inode))
+        of_unix.or_else(|| self.answers(inode)).or_else(|| awaited_tcp(self.tcp.as_deref()?, inode))
+    }
+
+    /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
+    fn answers(&self, inode: &str) -> Option<Awaited> {
+        let peers = self.peers.filter(|_| self.has_no_path(inode))?;
+        let other = peers.of(inode.parse().ok()?)?.to_string();
+        awaited_unix(self.unix.as_deref()?, &other).map(|_| Awaited::Answer)
     }
 
     /// Whether it is a connected local socket without a path, which nobody can have accepted: it asked for the connection, or is one of a pair.
@@ -278,7 +289,7 @@ fn called(call: &str) -> Option<(libc::c_long, u64)> {
 }
 
 /// A local socket with the path of one that listens was accepted. One without a path asked for the connection, or is one of a
-/// pair, of which nothing says who asks.
+/// pair, of which nothing says who asks: its own row does not tell.
 fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
     // Num RefCount Protocol Flags Type St Inode Path
     let rows = |words| rows_with(table, words);
@@ -312,6 +323,7 @@ mod tests {
     use super::super::requests::{EndedBy, Pause, Stretch};
     use super::*;
     use punctual_recording::episode::Call;
+    use std::os::unix::net::{UnixListener, UnixStream};
 
     #[test]
     fn a_call_is_its_number_and_its_first_argument() {
@@ -330,7 +342,7 @@ mod tests {
             0000000000000000: 00000003 00000000 00000000 0001 03 103 /run/of-a-client\n";
         let found = ["100", "101", "102", "103", "104"].map(|inode| awaited_unix(unix, inode));
         assert_eq!(found, [None, Some(Awaited::Request), None, None, None]);
-        let tables = Tables { unix: Some(unix.to_owned()), tcp: None };
+        let tables = Tables { unix: Some(unix.to_owned()), tcp: None, peers: None };
         assert_eq!(["100", "101", "102", "103"].map(|inode| tables.has_no_path(inode)), [false, false, true, false]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
         assert_eq!(awaited_unix(&made_up, "102"), None, "a row that a path makes up");
@@ -353,6 +365,33 @@ mod tests {
         }
     }
 
+    /// The sockets of this test: who asked by a path gets answers, who accepted gets requests, and of a pair nothing tells.
+    #[test]
+    fn a_local_socket_whose_other_end_was_accepted_brings_answers() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("api.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let (one, _other) = UnixStream::pair().unwrap();
+        let peers = UnixPeers::open();
+        let tables = Tables::read("/proc/self", peers.as_ref());
+        let brings = |stream: &UnixStream| tables.awaited(&rustix::fs::fstat(stream).unwrap().st_ino.to_string());
+        if tables.unix.is_none() {
+            return punctual_testing::skip("answers by local sockets", "the table of local sockets is too long");
+        }
+        assert_eq!((brings(&server), brings(&one)), (Some(Awaited::Request), None));
+        let inode = |stream: &UnixStream| rustix::fs::fstat(stream).unwrap().st_ino as u32;
+        if peers.as_ref().and_then(|peers| peers.of(inode(&one))).is_none() {
+            return punctual_testing::skip("answers by local sockets", "this kernel does not tell (CONFIG_UNIX_DIAG)");
+        }
+        assert_eq!(brings(&client), Some(Awaited::Answer));
+        // Nobody listens any more: nothing tells who asked.
+        drop(listener);
+        let tables = Tables::read("/proc/self", peers.as_ref());
+        assert_eq!(tables.awaited(&inode(&client).to_string()), None);
+    }
+
     #[test]
     fn a_table_is_read_whole_or_not_at_all_whatever_names_are_in_it() {
         let named = whole(&b"a \xff\xfe b"[..]);
@@ -364,7 +403,7 @@ mod tests {
     /// Each descriptor is looked for in tables that may be megabytes long.
     #[test]
     fn a_look_ends_between_two_descriptors_when_its_time_is_over() {
-        let tables = Tables { unix: None, tcp: None };
+        let tables = Tables { unix: None, tcp: None, peers: None };
         assert_eq!(connections("/proc/self", &tables, || true), None);
         assert_eq!(connections("/proc/self", &tables, || false), Some(Vec::new()));
     }
