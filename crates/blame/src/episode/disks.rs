@@ -16,7 +16,7 @@ const NOT_SEEN: &str = "what kept its request before the disk was given it is no
 
 /// A request that was done.
 #[derive(Debug)]
-struct Request<'a> {
+struct DiskRequest<'a> {
     /// Who made it, if that was seen.
     made: Option<&'a Event>,
     done: &'a Event,
@@ -32,7 +32,7 @@ struct Request<'a> {
 
 /// The requests of an episode, by when they were done.
 #[derive(Debug, Default)]
-pub(crate) struct Requests<'a>(Vec<Request<'a>>);
+pub(crate) struct DiskRequests<'a>(Vec<DiskRequest<'a>>);
 
 /// What a thread waited for.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub(crate) struct DiskWait {
     pub(crate) is_certain: bool,
 }
 
-impl<'a> Requests<'a> {
-    pub(crate) fn of(episode: &'a Episode) -> Requests<'a> {
+impl<'a> DiskRequests<'a> {
+    pub(crate) fn of(episode: &'a Episode) -> DiskRequests<'a> {
         let is_one = |event: &&Event| {
             let is_request = matches!(event.kind, EventKind::RequestBegin | EventKind::RequestEnd);
             is_request || matches!(event.kind, EventKind::WorkBegin | EventKind::WorkEnd)
@@ -83,11 +83,11 @@ impl<'a> Requests<'a> {
                     let is_held_back = is_held_back.unwrap_or(false);
                     let (number, done_ns) = (event.name, event.at_ns);
                     let (done_by, disk) = (is_by_a_thread(event).then_some(event.tid), episode.name(number));
-                    done.push(Request { made, done: event, done_ns, done_by, disk, number, is_held_back });
+                    done.push(DiskRequest { made, done: event, done_ns, done_by, disk, number, is_held_back });
                 }
             }
         }
-        Requests(done)
+        DiskRequests(done)
     }
 
     /// The disk of which a thread asked something within a time, and which did it within that time: the last one.
@@ -115,8 +115,8 @@ impl<'a> Requests<'a> {
         let first = self.0.partition_point(|request| request.done_ns <= start_ns);
         let end = self.0.partition_point(|request| request.done_ns <= end_ns);
         let within = self.0.get(first..end.max(first)).unwrap_or_default();
-        let is_its = |request: &&Request<'_>| request.made.is_some_and(|made| made.tid == tid);
-        let is_just_done = |request: &&Request<'_>| end_ns - request.done_ns <= WOKEN_NS;
+        let is_its = |request: &&DiskRequest<'_>| request.made.is_some_and(|made| made.tid == tid);
+        let is_just_done = |request: &&DiskRequest<'_>| end_ns - request.done_ns <= WOKEN_NS;
         let own = within.iter().rfind(is_its);
         // What a limit had held back, a worker makes in the thread's place, after what the thread could make itself.
         let held_back = within.last().filter(|last| last.is_held_back && !own.is_some_and(|own| is_just_done(&own)));
@@ -160,7 +160,7 @@ impl<'a> Requests<'a> {
 }
 
 /// Whose requests a disk served before the last one: those of others that were done first, otherwise whoever made the last one.
-fn served_first(episode: &Episode, within: &[Request<'_>], last: &Request<'_>, tid: u32) -> Option<String> {
+fn served_first(episode: &Episode, within: &[DiskRequest<'_>], last: &DiskRequest<'_>, tid: u32) -> Option<String> {
     let mut others: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let before = within.iter().filter(|request| request.disk == last.disk && request.done_ns <= last.done_ns);
     // Nobody waits behind what it waits for itself.

@@ -1,6 +1,6 @@
 //! What everybody's time in an episode is judged by, looked up once.
 
-use crate::episode::disks::Requests;
+use crate::episode::disks::DiskRequests;
 use crate::episode::index::Index;
 use crate::episode::replay::CpuTimeline;
 use crate::episode::sampling::seen_at;
@@ -35,7 +35,7 @@ pub(crate) struct Shared<'a> {
     /// The same by when they were seen: a thread may run another program, or rename itself.
     named: BTreeMap<u32, Vec<(u64, &'a str)>>,
     /// What was asked of disks.
-    pub(crate) requests: Requests<'a>,
+    pub(crate) disk_requests: DiskRequests<'a>,
     waits: RefCell<BTreeMap<u32, Rc<Waits>>>,
     looks: Cell<u64>,
 }
@@ -55,9 +55,9 @@ impl<'a> Shared<'a> {
             late.entry(sample.cpu).or_default().push(sample);
         }
         late.values_mut().for_each(|samples: &mut Vec<&StackSample>| samples.sort_by_key(|sample| sample.at_ns));
-        let requests = Requests::of(episode);
+        let disk_requests = DiskRequests::of(episode);
         let (waits, looks) = (RefCell::default(), Cell::new(0));
-        Shared { episode, index, timelines, samples, by_cpu, late, threads, named, requests, waits, looks }
+        Shared { episode, index, timelines, samples, by_cpu, late, threads, named, disk_requests, waits, looks }
     }
 
     /// The samples of the clock that saw a CPU after a time and up to another one.

@@ -8,12 +8,11 @@ use crate::episode::span::StateSpan;
 use crate::episode::story::{STOPPED, timer_due};
 use crate::kind::Kind;
 use crate::who::Who;
-use punctual_recording::Awaited;
 use punctual_recording::episode::{
     Call, Event, EventKind, IN_INTERRUPT, IN_SOFTIRQ, LEFT_DEAD, LEFT_FOR_IO, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK,
     LEFT_UNINTERRUPTIBLE, Sender, WakingAct,
 };
-use punctual_recording::{Softirq, Stage};
+use punctual_recording::{Awaited, Softirq};
 
 /// The name of who ended a wait if a packet did that no thread of this machine is known to have sent.
 const NETWORK: &str = "the network";
@@ -43,7 +42,7 @@ impl Classifier<'_> {
     /// Whether the thread slept for what another one should do, and the question is about that: not for the disk, for a
     /// lock, nor because it was stopped.
     pub(crate) fn waits_for_another(&self, left_state: u32, woken_by: Option<&Event>) -> bool {
-        self.subject.stage == Stage::Request
+        self.is_of_a_request()
             && left_state & (STOPPED | LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) == 0
             && (left_state & LEFT_FOR_IO == 0 || waits_in_ring(left_state))
             && self.last_waited_for(woken_by) != Some(EventKind::LockBegin)
@@ -157,10 +156,7 @@ impl Classifier<'_> {
         if last.context & (IN_INTERRUPT | IN_SOFTIRQ) != 0 {
             return None;
         }
-        match self.end(last) {
-            End::By(tid) => Some(tid),
-            _ => None,
-        }
+        self.who_answered(last)
     }
 
     /// For one that was woken in vain, the waking after which it did not wait on at once, and whether on the way there
@@ -206,15 +202,9 @@ impl Classifier<'_> {
             }
         }
         let next: &Event = goes_on.copied().filter(|_| ran_ns < LOOK_NS)?;
-        // A condition variable of the C library has two adjacent words.
-        let place = |event: &Event| event.lock_waking().place;
         let on_there = match waits_for_signal(woken_by) {
             true => waits_for_signal(next),
-            false => {
-                next.wait_end().is_none()
-                    && next.lock_waking().act != WakingAct::NotTold
-                    && place(next).abs_diff(place(woken_by)) <= 2
-            }
+            false => are_of_one_word(next, woken_by),
         };
         on_there.then_some(next)
     }
@@ -283,6 +273,15 @@ impl Classifier<'_> {
 /// asked for. Anything else that waits for those cannot be interrupted.
 pub(super) fn waits_in_ring(left_state: u32) -> bool {
     left_state & LEFT_FOR_IO != 0 && left_state & LEFT_UNINTERRUPTIBLE == 0
+}
+
+/// Whether two wakings ended waits for one word in memory. A condition variable of the C library has two adjacent words.
+pub(super) fn are_of_one_word(one: &Event, other: &Event) -> bool {
+    let place = |event: &Event| {
+        let told = event.lock_waking();
+        (event.wait_end().is_none() && told.act != WakingAct::NotTold).then_some(told.place)
+    };
+    place(one).zip(place(other)).is_some_and(|(one, other)| one.abs_diff(other) <= 2)
 }
 
 /// Whether one and the same thread woke somebody twice.

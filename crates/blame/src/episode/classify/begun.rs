@@ -1,10 +1,11 @@
 //! Whether a request is known to begin where it is taken to.
 
-use super::answer::End;
+use super::answer::{End, are_of_one_word};
 use super::classifier::Classifier;
+use super::several::descriptor;
 use crate::episode::story::waking;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Call, Event, IN_INTERRUPT, ONE_POLLED, WakingAct};
+use punctual_recording::episode::{Call, Event, IN_INTERRUPT, ONE_POLLED};
 
 /// What is known of the beginning of a late thread's request.
 pub(crate) enum Beginning {
@@ -63,16 +64,8 @@ impl Classifier<'_> {
     /// Whether a thread that a timer woke waited up to a time limit for a word for which threads are seen to wake it as well:
     /// a lock that it asks for again and again, such as an interpreter's.
     fn is_answered_at(&self, woken_by: &Event) -> bool {
-        let told = woken_by.lock_waking();
-        let is_of_word = |event: &Event| event.wait_end().is_none() && event.lock_waking().act != WakingAct::NotTold;
-        // A condition variable of the C library has two adjacent words.
-        let is_there = |event: &Event| is_of_word(event) && event.lock_waking().place.abs_diff(told.place) <= 2;
-        is_of_word(woken_by)
-            && self
-                .index
-                .wakings_of(self.subject.tid, 0, u64::MAX)
-                .iter()
-                .any(|event| event.context & IN_INTERRUPT == 0 && is_there(event))
+        let wakings = self.index.wakings_of(self.subject.tid, 0, u64::MAX);
+        wakings.iter().any(|event| event.context & IN_INTERRUPT == 0 && are_of_one_word(event, woken_by))
     }
 
     /// Who ended the wait of the late thread that was over at a time.
@@ -94,5 +87,5 @@ fn polls(woken_by: &Event) -> bool {
 
 /// Whether the woken thread read one of these descriptors.
 fn reads(woken_by: &Event, descriptors: &[u32]) -> bool {
-    woken_by.wait_end().and_then(|end| end.descriptor).is_some_and(|descriptor| descriptors.contains(&descriptor))
+    descriptor(woken_by).is_some_and(|read| descriptors.contains(&read))
 }

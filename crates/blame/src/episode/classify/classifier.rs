@@ -1,7 +1,7 @@
 //! What a slice is judged by, and the verdict.
 
 use crate::episode::detail::Detail;
-use crate::episode::disks::Requests;
+use crate::episode::disks::DiskRequests;
 use crate::episode::groups::Turn;
 use crate::episode::index::Index;
 use crate::episode::priorities::Priorities;
@@ -106,7 +106,7 @@ pub(crate) struct Classifier<'a> {
     pub(super) spins: Vec<Spin>,
     /// Where such a time, or one in which it may have spun, begins or ends.
     pub(super) spin_edges: BTreeSet<u64>,
-    pub(super) requests: &'a Requests<'a>,
+    pub(super) disk_requests: &'a DiskRequests<'a>,
     /// For the last stretch of waiting that was examined: CPU, beginning and end, and the threads that were allowed to go on.
     pub(super) let_go_on: RefCell<Option<(Stretch, BTreeSet<u32>)>>,
     /// The same of the last stretch in which a timer was due, and when an interrupt came there first.
@@ -135,7 +135,7 @@ impl<'a> Classifier<'a> {
             waits: shared.waits(subject.tid),
             spins: Vec::new(),
             spin_edges: BTreeSet::new(),
-            requests: &shared.requests,
+            disk_requests: &shared.disk_requests,
             let_go_on: RefCell::default(),
             interrupted: RefCell::default(),
             ended: RefCell::default(),

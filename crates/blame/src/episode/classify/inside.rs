@@ -56,7 +56,7 @@ impl Classifier<'_> {
             return vec![(self.spun(spin), own)];
         }
         if let Some((begin_ns, end_ns, memory)) = self.waits.in_fault(start, end) {
-            let disk = self.requests.asked_within(self.subject.tid, begin_ns, end_ns);
+            let disk = self.disk_requests.asked_within(self.subject.tid, begin_ns, end_ns);
             let page = disk.map(|disk| page_from(disk, self.memory(memory)));
             let detail = page.or_else(|| self.memory(memory)).or_else(detail).map(Detail::Seen);
             return vec![(Blamed { detail, ..fault() }, own)];
@@ -103,12 +103,14 @@ impl Classifier<'_> {
 
     /// The disk that the thread slept for, where who woke it may have done so for one.
     pub(super) fn disk_wait(&self, span: &StateSpan, waking: &Event) -> Option<DiskWait> {
-        let wait = self.requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking)?;
+        let wait = self.disk_requests.waited_for(self.episode, self.subject.tid, span.start_ns, waking)?;
         // Whoever hands on what it has not asked a disk for, such as the daemon of a file system, does not wait for the disk of others. Nor
         // does who is woken by a packet, unless that is the end of the request.
         let is_its = match is_by_a_thread(waking) {
             true => wait.is_own || wait.concerned.contains(&waking.tid) || self.is_at_work(waking),
-            false => wait.is_own || !self.is_by_packet(waking) || self.requests.is_end_of_one(self.episode, waking),
+            false => {
+                wait.is_own || !self.is_by_packet(waking) || self.disk_requests.is_end_of_one(self.episode, waking)
+            }
         };
         is_its.then_some(wait)
     }
@@ -116,7 +118,8 @@ impl Classifier<'_> {
     /// The disk, where a request of the thread's own had just been done.
     pub(super) fn own_request(&self, span: &StateSpan, woken_by: &Event) -> Option<Blamed> {
         let tid = self.subject.tid;
-        let wait = self.requests.waited_for(self.episode, tid, span.start_ns, woken_by).filter(|wait| wait.is_own)?;
+        let wait =
+            self.disk_requests.waited_for(self.episode, tid, span.start_ns, woken_by).filter(|wait| wait.is_own)?;
         Some(Blamed { detail: wait.served.map(Detail::Seen), ..Blamed::new(Kind::Io, wait.disk) })
     }
 

@@ -3,10 +3,10 @@
 //! and the like, reads from one descriptor what several have to say, or takes it from a queue of the program or of the
 //! kernel.
 
-use super::answer::End;
+use super::answer::{End, are_of_one_word};
 use super::classifier::Classifier;
 use punctual_recording::episode::{
-    Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_UNINTERRUPTIBLE, Sender, WakingAct,
+    Call, Event, EventKind, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, LEFT_UNINTERRUPTIBLE, Sender,
 };
 use std::collections::BTreeSet;
 
@@ -278,18 +278,13 @@ fn is_same_queue(before: &Event, next: &Event) -> bool {
         (Some(before), Some(next)) => {
             before.sleeper == next.sleeper && matches!(before.sleeper, Call::Queue | Call::Signal)
         }
-        (None, None) => {
-            let (before, next) = (before.lock_waking(), next.lock_waking());
-            let is_told = before.act != WakingAct::NotTold && next.act != WakingAct::NotTold;
-            // A condition variable of the C library has two adjacent words.
-            is_told && before.place.abs_diff(next.place) <= 2
-        }
+        (None, None) => are_of_one_word(before, next),
         _ => false,
     }
 }
 
 /// What the woken thread read from, if that is known.
-fn descriptor(woken_by: &Event) -> Option<u32> {
+pub(super) fn descriptor(woken_by: &Event) -> Option<u32> {
     woken_by.wait_end().and_then(|end| end.descriptor)
 }
 
