@@ -63,6 +63,7 @@ pub use episode::piece::Piece;
 pub use episode::priorities::Priorities;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sightings::Sightings;
+pub use episode::sockets::{SocketRead, socket_reads};
 pub use episode::split::{Inside, Part, Split, cgroup, split, split_awaited};
 pub use episode::summary::{Cause, Summary, summarize};
 pub use episode::threads::threads;

@@ -18,6 +18,7 @@ pub(crate) mod replay;
 pub(crate) mod sampling;
 mod shared;
 pub(crate) mod sightings;
+pub(crate) mod sockets;
 mod span;
 pub(crate) mod split;
 mod story;

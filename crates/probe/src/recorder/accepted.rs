@@ -9,7 +9,8 @@ use super::requests::Requests;
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_kernel::unix_peers::UnixPeers;
-use punctual_recording::Stage;
+use punctual_recording::{Stage, printable};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -77,8 +78,11 @@ enum Listing {
     NotAsked,
     /// There are too many descriptors, or to find them in long tables took too long.
     TooMany,
-    Of(Vec<Connection>),
+    Of(Found),
 }
+
+/// What was found of them and, by descriptors of local sockets, the paths at which somebody listens.
+type Found = (Vec<Connection>, BTreeMap<u32, String>);
 
 impl Looks {
     /// For requests; in a PID namespace `/proc` knows threads by other numbers.
@@ -141,7 +145,10 @@ impl Looks {
                 match connections {
                     Listing::NotAsked => {}
                     Listing::TooMany => requests.saw_too_many(tid),
-                    Listing::Of(found) => requests.saw_connections(tid, (begun_ns, over_ns), &found),
+                    Listing::Of((found, paths)) => {
+                        requests.saw_connections(tid, (begun_ns, over_ns), &found);
+                        requests.saw_paths(tid, paths);
+                    }
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -206,19 +213,21 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awa
 
 /// The connections of a thread's program of which it is known what comes by them; `None` if there are too many, or to find them
 /// in long tables takes longer than `is_over` allows.
-fn connections(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Option<Vec<Connection>> {
+fn connections(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Option<Found> {
     let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
     let descriptors =
         entries.flatten().take(MAX_DESCRIPTORS).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for (number, descriptor) in descriptors.enumerate() {
         if number + 1 == MAX_DESCRIPTORS || is_over() {
             return None;
         }
         let link = link(&format!("{directory}/fd/{descriptor}"));
         let Some(inode) = link.as_deref().and_then(inode) else { continue };
-        let connection = tables.awaited(inode).zip(inode.parse().ok());
-        found.extend(connection.map(|(brings, inode)| Connection { descriptor, inode, brings }));
+        if let Some(((brings, path), inode)) = tables.brings(inode).zip(inode.parse().ok()) {
+            found.0.push(Connection { descriptor, inode, brings });
+            found.1.extend(path.map(|path| (descriptor, path)));
+        }
     }
     Some(found)
 }
@@ -255,15 +264,24 @@ impl<'a> Tables<'a> {
     }
 
     fn awaited(&self, inode: &str) -> Option<Awaited> {
-        let of_unix = self.unix.as_deref().and_then(|table| awaited_unix(table, inode));
-        of_unix.or_else(|| self.answers(inode)).or_else(|| awaited_tcp(self.tcp.as_deref()?, inode))
+        self.brings(inode).map(|(brings, _)| brings)
+    }
+
+    /// What comes by a connection and, if it is a local socket, the path at which somebody listens.
+    fn brings(&self, inode: &str) -> Option<(Awaited, Option<String>)> {
+        let of_unix = self.unix.as_deref().and_then(|table| accepted_at(table, inode));
+        let of_unix = of_unix.map(|path| (Awaited::Request, path)).or_else(|| self.answers(inode));
+        match of_unix {
+            Some((brings, path)) => Some((brings, Some(path))),
+            None => Some((awaited_tcp(self.tcp.as_deref()?, inode)?, None)),
+        }
     }
 
     /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
-    fn answers(&self, inode: &str) -> Option<Awaited> {
+    fn answers(&self, inode: &str) -> Option<(Awaited, String)> {
         let peers = self.peers.filter(|_| self.has_no_path(inode))?;
         let other = peers.of(inode.parse().ok()?)?.to_string();
-        awaited_unix(self.unix.as_deref()?, &other).map(|_| Awaited::Answer)
+        accepted_at(self.unix.as_deref()?, &other).map(|path| (Awaited::Answer, path))
     }
 
     /// Whether it is a connected local socket without a path, which nobody can have accepted: it asked for the connection, or is one of a pair.
@@ -290,7 +308,7 @@ fn called(call: &str) -> Option<(libc::c_long, u64)> {
 
 /// A local socket with the path of one that listens was accepted. One without a path asked for the connection, or is one of a
 /// pair, of which nothing says who asks: its own row does not tell.
-fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
+fn accepted_at(table: &str, inode: &str) -> Option<String> {
     // Num RefCount Protocol Flags Type St Inode Path
     let rows = |words| rows_with(table, words);
     // The kernel writes line breaks of paths as they are: whoever chooses a path can make up rows.
@@ -298,7 +316,7 @@ fn awaited_unix(table: &str, inode: &str) -> Option<Awaited> {
     let (Some(own), None) = (found.next(), found.next()) else { return None };
     let is_connected = own.len() > 7 && own[5] == UNIX_CONNECTED;
     let listens = |row: Vec<&str>| row.len() > 7 && row[3] == UNIX_LISTENS && row[7..] == own[7..];
-    (is_connected && rows(UNIX_LISTENS).any(listens)).then_some(Awaited::Request)
+    (is_connected && rows(UNIX_LISTENS).any(listens)).then(|| printable(&own[7..].join(" ")))
 }
 
 /// A socket with the port of one that listens was accepted: the side that connects has a port of its own. Where nothing listens any more,
@@ -340,13 +358,13 @@ mod tests {
             0000000000000000: 00000003 00000000 00000000 0001 03 101 /run/api.sock\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 102\n\
             0000000000000000: 00000003 00000000 00000000 0001 03 103 /run/of-a-client\n";
-        let found = ["100", "101", "102", "103", "104"].map(|inode| awaited_unix(unix, inode));
-        assert_eq!(found, [None, Some(Awaited::Request), None, None, None]);
+        let found = ["100", "101", "102", "103", "104"].map(|inode| accepted_at(unix, inode));
+        assert_eq!(found, [None, Some("/run/api.sock".to_owned()), None, None, None]);
         let tables = Tables { unix: Some(unix.to_owned()), tcp: None, peers: None };
         assert_eq!(["100", "101", "102", "103"].map(|inode| tables.has_no_path(inode)), [false, false, true, false]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
-        assert_eq!(awaited_unix(&made_up, "102"), None, "a row that a path makes up");
-        assert_eq!(awaited_unix(&made_up, "101"), Some(Awaited::Request));
+        assert_eq!(accepted_at(&made_up, "102"), None, "a row that a path makes up");
+        assert_eq!(accepted_at(&made_up, "101").as_deref(), Some("/run/api.sock"));
         let row = |local: &str, remote: &str, state: &str, inode: u32| {
             format!(
                 "   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000  1000        0 {inode} 1 0\n"
@@ -386,6 +404,10 @@ mod tests {
             return punctual_testing::skip("answers by local sockets", "this kernel does not tell (CONFIG_UNIX_DIAG)");
         }
         assert_eq!(brings(&client), Some(Awaited::Answer));
+        for stream in [&server, &client] {
+            let (_, found) = tables.brings(&inode(stream).to_string()).unwrap();
+            assert_eq!(found.as_deref(), path.to_str());
+        }
         // Nobody listens any more: nothing tells who asked.
         drop(listener);
         let tables = Tables::read("/proc/self", peers.as_ref());
@@ -405,7 +427,7 @@ mod tests {
     fn a_look_ends_between_two_descriptors_when_its_time_is_over() {
         let tables = Tables { unix: None, tcp: None, peers: None };
         assert_eq!(connections("/proc/self", &tables, || true), None);
-        assert_eq!(connections("/proc/self", &tables, || false), Some(Vec::new()));
+        assert_eq!(connections("/proc/self", &tables, || false), Some(Found::default()));
     }
 
     fn none() -> Looks {

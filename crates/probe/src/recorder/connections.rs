@@ -52,6 +52,8 @@ struct Held {
 struct Program {
     /// By descriptor.
     held: BTreeMap<u32, Held>,
+    /// Of local sockets among them, by descriptor, where somebody listens.
+    paths: BTreeMap<u32, String>,
     /// Whether it accepted one of them.
     accepts: bool,
     /// The end of the first look that saw them, ns, and the beginning of the last one.
@@ -115,6 +117,11 @@ impl Programs {
         program.is_untold = false;
     }
 
+    /// The same look saw where somebody listens, by descriptors of local sockets.
+    pub(super) fn saw_paths(&mut self, process: u32, paths: BTreeMap<u32, String>) {
+        self.of(process).paths = paths;
+    }
+
     /// A look at one of a program's threads did not succeed: it ended, if others were looked at before, or none may be looked at.
     pub(super) fn saw_nothing(&mut self, process: u32) {
         let program = self.of(process);
@@ -156,6 +163,8 @@ impl Programs {
                 Awaited::Answer => connections.connected.push(connection.descriptor),
                 Awaited::Unclear => {}
             }
+            let path = program.and_then(|program| program.paths.get(&connection.descriptor));
+            connections.paths.extend(path.map(|path| (connection.descriptor, path.clone())));
         }
         connections
     }
@@ -217,6 +226,18 @@ mod tests {
             assert_eq!(is_unknown(&programs), [false; 3], "nor will it be told");
             assert_eq!((programs.turn(1, 8 + SETTLE_NS), programs.accepted_none(1)), (None, false));
         }
+    }
+
+    #[test]
+    fn a_connection_that_counts_has_the_path_of_who_listens() {
+        let mut programs = Programs::default();
+        let connection = |descriptor| Connection { descriptor, inode: 100, brings: Awaited::Answer };
+        for at_ns in [0, 2 * STEADY_NS] {
+            programs.saw(1, (at_ns, at_ns + 1), &[connection(4), connection(5)]);
+            programs.saw_paths(1, BTreeMap::from([(4, "/run/store.sock".to_owned()), (9, "/run/other".to_owned())]));
+        }
+        let found = programs.connections(1, STEADY_NS);
+        assert_eq!((found.connected, found.paths), (vec![4, 5], vec![(4, "/run/store.sock".to_owned())]));
     }
 
     #[test]

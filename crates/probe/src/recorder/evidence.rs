@@ -158,22 +158,21 @@ impl Investigator {
         let late = &evidence.late;
         let Bounds { waking, expected_ns, end_ns } = Bounds::of(late, &events);
         let void = broken.or_else(|| waking.is_none().then(|| why_silent(late, &events, &tables.names)));
+        let victim = Victim {
+            tid: late.tid,
+            name: late.name.clone(),
+            priority: waking.map_or(late.priority, |waking| waking.other_priority()),
+            cpu: late.cpu,
+        };
         Episode {
             id,
-            victim: Victim {
-                tid: late.tid,
-                name: late.name.clone(),
-                priority: waking.map_or(late.priority, |waking| waking.other_priority()),
-                cpu: late.cpu,
-            },
-            expected_ns,
-            end_ns,
             stage: late.stage,
             is_asked_for: late.is_asked_for,
             waits_for_answers: late.waits_for_answers,
             accepted: late.connections.accepted.clone(),
             connected: late.connections.connected.clone(),
             connections_unknown: late.connections.is_unknown,
+            sockets: late.connections.paths.clone(),
             threshold_ns: evidence.threshold_ns,
             void,
             usual_delivery_ns: evidence.usual_delivery_ns,
@@ -186,11 +185,11 @@ impl Investigator {
             events,
             samples,
             programs: evidence.programs.clone(),
-            builds: Vec::new(),
             groups,
             members,
             disk_limit,
             processes,
+            ..Episode::of(victim, expected_ns, end_ns)
         }
     }
 

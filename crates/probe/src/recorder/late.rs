@@ -36,4 +36,6 @@ pub struct Connections {
     pub connected: Vec<u32>,
     /// See [`Episode::connections_unknown`](punctual_recording::Episode::connections_unknown).
     pub is_unknown: bool,
+    /// See [`Episode::sockets`](punctual_recording::Episode::sockets).
+    pub paths: Vec<(u32, String)>,
 }

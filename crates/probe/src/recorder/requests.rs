@@ -11,7 +11,7 @@
 use super::connections::{Awaited, Connection, Programs};
 use super::late::Connections;
 use punctual_recording::episode::Call;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,6 +243,13 @@ impl Requests {
             self.programs.ask(process, now_ns);
         }
         is_due
+    }
+
+    /// Where somebody listens, by descriptors of local sockets of a thread's program.
+    pub(crate) fn saw_paths(&mut self, tid: u32, paths: BTreeMap<u32, String>) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.saw_paths(thread.process, paths);
+        }
     }
 
     /// From one time to another these were the connections of a thread's program.

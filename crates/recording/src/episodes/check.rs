@@ -54,6 +54,7 @@ fn check_size(episode: &Episode) -> Result<(), String> {
     at_most("functions in all stacks", frames, MAX_EPISODE_FRAMES)?;
     let descriptors = episode.accepted.len().saturating_add(episode.connected.len());
     at_most("descriptors of connections", descriptors, MAX_EPISODE_DESCRIPTORS)?;
+    at_most("paths of local sockets", episode.sockets.len(), MAX_EPISODE_DESCRIPTORS)?;
     at_most("members of groups", episode.members.len(), MAX_EPISODE_EVENTS)?;
     at_most("groups", episode.groups.len(), MAX_EPISODE_EVENTS)?;
     at_most("processes", episode.processes.len(), MAX_EPISODE_EVENTS)?;
@@ -115,6 +116,7 @@ pub(crate) fn clean(episode: &mut Episode) {
     for process in &mut episode.processes {
         clean(&mut process.name);
     }
+    episode.sockets.iter_mut().for_each(|(_, path)| clean(path));
     for (path, build) in &mut episode.builds {
         clean(path);
         clean(build);

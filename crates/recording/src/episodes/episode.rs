@@ -204,6 +204,8 @@ pub struct Episode {
     pub connected: Vec<u32>,
     /// Whether these connections were not known yet as the request began, so that there may be others.
     pub connections_unknown: bool,
+    /// For local sockets among these descriptors: the path at which somebody listens, its own program where it accepted.
+    pub sockets: Vec<(u32, String)>,
     /// The length that a wakeup had to exceed.
     pub threshold_ns: u64,
     /// Why the evidence is incomplete, if it is: then it supports no conclusion.
@@ -256,6 +258,7 @@ impl Episode {
             accepted: Vec::new(),
             connected: Vec::new(),
             connections_unknown: false,
+            sockets: Vec::new(),
             threshold_ns: 0,
             void: None,
             usual_delivery_ns: 0,

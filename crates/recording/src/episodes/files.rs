@@ -163,6 +163,7 @@ mod tests {
             accepted: vec![4],
             connected: vec![5, 6],
             connections_unknown: true,
+            sockets: vec![(4, "/run/api.sock".into())],
             threshold_ns: 3_000,
             usual_delivery_ns: 10,
             fault_path_ns: 3,

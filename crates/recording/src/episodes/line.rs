@@ -32,6 +32,8 @@ struct Line {
     connected: Vec<u32>,
     #[serde(default, skip_serializing_if = "is_no")]
     connections_unknown: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sockets: Vec<(u32, String)>,
     threshold_ns: u64,
     #[serde(rename = "void")]
     void_reason: Option<String>,
@@ -143,6 +145,7 @@ impl Serialize for Episode {
             accepted: self.accepted.clone(),
             connected: self.connected.clone(),
             connections_unknown: self.connections_unknown,
+            sockets: self.sockets.clone(),
             threshold_ns: self.threshold_ns,
             void_reason: self.void.clone(),
             usual_delivery_ns: self.usual_delivery_ns,
@@ -217,6 +220,7 @@ impl Line {
             accepted: self.accepted,
             connected: self.connected,
             connections_unknown: self.connections_unknown,
+            sockets: self.sockets,
             threshold_ns: self.threshold_ns,
             void: self.void_reason,
             usual_delivery_ns: self.usual_delivery_ns,

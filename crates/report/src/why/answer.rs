@@ -5,6 +5,7 @@ use super::call_rows::CallRow;
 use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
+use super::sockets::SocketRow;
 use super::{SCHEMA, apart, cost, explain, processes};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -252,7 +253,7 @@ struct EpisodeRow<'a> {
     #[cfg_attr(test, schemars(with = "String"))]
     stage: Stage,
     parts: Vec<PartRow<'a>>,
-    /// If so, `pieces`, `chain`, `late_interrupt_stacks` and `build_ids` are empty for want of room, not of evidence.
+    /// If so, `pieces`, `chain`, `late_interrupt_stacks`, `build_ids` and `sockets` are empty for want of room, not of evidence.
     without_details: bool,
     pieces: Vec<PieceRow<'a>>,
     chain: Vec<LinkRow<'a>>,
@@ -260,6 +261,8 @@ struct EpisodeRow<'a> {
     call_tree: Vec<CallRow<'a>>,
     late_interrupt_stacks: &'a [Vec<String>],
     build_ids: Vec<BuildRow<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sockets: Vec<SocketRow<'a>>,
 }
 
 /// A part of the lateness; all of them add up to it. `thread` is its thread's number, where others have the same name.
@@ -438,6 +441,7 @@ impl<'a> EpisodeRow<'a> {
             samples: episode.tree.count(),
             call_tree: CallRow::below(&episode.tree),
             late_interrupt_stacks: &episode.late_stacks,
+            sockets: SocketRow::all(&episode.sockets),
             build_ids: episode.builds.iter().map(|(path, build_id)| BuildRow { path, build_id }).collect(),
         }
     }

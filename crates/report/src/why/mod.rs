@@ -16,6 +16,7 @@ mod preemption;
 mod processes;
 pub(crate) mod request_times;
 mod requests;
+mod sockets;
 mod text;
 pub mod trace;
 pub mod tree;

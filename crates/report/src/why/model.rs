@@ -4,8 +4,8 @@ use super::preemption::Preemption;
 use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
 use punctual_blame::{
-    ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, Split, Summary, Turn, Who,
-    is_nesting_known, summarize,
+    ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, SocketRead, Split, Summary,
+    Turn, Who, is_nesting_known, summarize,
 };
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
@@ -43,6 +43,8 @@ pub struct EpisodeView {
     pub threshold_ns: u64,
     /// The stage at whose end it was that late, see [`Episode::stage`].
     pub stage: Stage,
+    /// By which local sockets with a path it was asked and answered.
+    pub sockets: Vec<SocketRead>,
     /// The split.
     pub split: Split,
     /// Who woke it, and who woke that one.
@@ -53,7 +55,7 @@ pub struct EpisodeView {
     pub late_stacks: Vec<Vec<String>>,
     /// Build identifiers of the files in the tree.
     pub builds: Vec<(String, String)>,
-    /// Whether its pieces, chain, late stacks and builds were dropped, see [`EpisodeView::leave_out_details`].
+    /// Whether its pieces, chain, late stacks, builds and sockets were dropped, see [`EpisodeView::leave_out_details`].
     pub without_details: bool,
 }
 
@@ -78,6 +80,7 @@ impl EpisodeView {
             total_ns: episode.total_ns(),
             threshold_ns: episode.threshold_ns,
             stage: episode.stage,
+            sockets: punctual_blame::socket_reads(episode),
             chain,
             tree: CallTree::of_samples(episode, &split, &sightings, room),
             late_stacks: punctual_blame::late_stacks(episode, &split),
@@ -100,7 +103,8 @@ impl EpisodeView {
         let links = self.chain.iter().map(|link| size_of::<Link>() + text(&link.woken) + text(&link.name));
         let stacks = self.late_stacks.iter().flatten().map(|function| text(function));
         let builds = self.builds.iter().map(|(path, build)| text(path) + text(build));
-        pieces.chain(links).chain(stacks).chain(builds).sum()
+        let sockets = self.sockets.iter().map(|read| size_of::<SocketRead>() + text(&read.path));
+        pieces.chain(links).chain(stacks).chain(builds).chain(sockets).sum()
     }
 
     /// For how much of it no request was waiting, ns.
@@ -140,6 +144,7 @@ impl EpisodeView {
         self.chain = Vec::new();
         self.late_stacks = Vec::new();
         self.builds = Vec::new();
+        self.sockets = Vec::new();
         self.without_details = true;
     }
 }

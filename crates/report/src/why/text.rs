@@ -207,6 +207,7 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     let _ = write!(text, "\n{}", part_table(episode, whole));
     if whole && episode.stage == Stage::Request {
         text.push_str(&super::waits::text(episode));
+        text.push_str(&super::sockets::text(episode));
     }
     if whole && !episode.chain.is_empty() {
         text.push_str(&chain_text(episode));
