@@ -135,6 +135,7 @@ fn a_recording_of_late_wakeups() {
             "report why.punctual",
             "report why.punctual --json",
             "why why.punctual",
+            "why why.punctual --all",
             "why why.punctual --json",
             "why why.punctual --episode 2",
             "why why.punctual --episode 2 --json",

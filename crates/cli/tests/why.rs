@@ -100,7 +100,7 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
     let detail = Some("a.punctual: cannot write: no space left on the device".to_owned());
     let failed = Ended { reason: EndReason::Failed, detail, at_ns: 0 };
     write(&directory.path().join("a.punctual"), 3, &summary(0, 0), Some(failed));
-    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    let text = stdout(&run(directory.path(), &["why", "a.punctual", "--all"]));
     assert!(text.starts_with("Cut short. 3 wakeups were later than 100 us"), "{text}");
     assert!(
         text.lines().next().unwrap().ends_with("It failed: a.punctual: cannot write: no space left on the device.")
@@ -133,7 +133,7 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     let directory = tempfile::tempdir().unwrap();
     let counted = RecorderSummary { over_budget: 4, writing_behind: 5, ..summary(10, 1) };
     write(&directory.path().join("a.punctual"), 1, &counted, completed());
-    let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
+    let text = stdout(&run(directory.path(), &["why", "a.punctual", "--all"]));
     assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
     assert!(text.contains("of 10 late wakeups 4 left no evidence because the budget was used up"), "{text}");
     assert!(text.contains("of 10 late wakeups 5 left no evidence because it could not be written"), "{text}");
@@ -152,7 +152,7 @@ fn what_is_left_out_is_counted_once() {
     let directory = tempfile::tempdir().unwrap();
     let told = |name: &str, summary: RecorderSummary, episodes: u64, ended: Option<Ended>| {
         write(&directory.path().join(name), episodes, &summary, ended);
-        stdout(&run(directory.path(), &["why", name]))
+        stdout(&run(directory.path(), &["why", name, "--all"]))
     };
     for (name, ended) in [("a.punctual", None), ("b.punctual", completed())] {
         let text = told(name, summary(25, 5), 5, ended);

@@ -37,6 +37,7 @@ const COMMANDS: &[&str] = &[
     "forecast cut.punctual",
     "forecast device.punctual",
     "why why.punctual",
+    "why why.punctual --all",
     "why why.punctual --episode 2",
     "why why.punctual --all-handlers",
     "why --explain irq",
@@ -96,6 +97,27 @@ fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
     }
     assert!(wide.is_empty(), "{}", wide.join("\n"));
     assert!(ones > 20, "only {ones} ones were met");
+}
+
+/// The verdict has not scrolled away when what to do next appears.
+#[test]
+fn who_was_late_and_what_to_do_next_fit_a_terminal() {
+    for (columns, rows) in [("80", 30), ("200", 24)] {
+        let (text, _) = said("why why.punctual", &[("COLUMNS", columns)]);
+        let count = text.lines().count();
+        assert!((10..=rows).contains(&count), "{count} rows at {columns} columns:\n{text}");
+        assert!(
+            text.starts_with("33 wakeups were later") && text.lines().any(|line| line.starts_with("next: ")),
+            "{text}"
+        );
+        assert!(text.lines().any(|line| line.starts_with("unknown ")), "{text}");
+        let (whole, _) = said("why why.punctual --all", &[("COLUMNS", columns)]);
+        assert!(whole.lines().count() > count && whole.contains("its cost: "), "{whole}");
+    }
+    // As narrow as a split screen: figures stay beside their names, and no line is cut.
+    let (text, _) = said("why why.punctual", &[("COLUMNS", "40")]);
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 40 && !line.contains('`')).collect();
+    assert!(wide.is_empty() && text.contains("26.6 %"), "{wide:?}\n{text}");
 }
 
 /// Whatever has tables has them in Markdown too: each row with as many cells as its ruler, and nothing right above or below.

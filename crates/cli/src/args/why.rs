@@ -46,6 +46,10 @@ pub(crate) struct WhyArguments {
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
+    /// Show all notes, each cause from a thousandth of the lateness on, the five longest late wakeups with their parts, and
+    /// what the recording cost; JSON has everything
+    #[arg(long, conflicts_with_all = ["explain", "episode", "folded", "all_handlers"])]
+    pub(crate) all: bool,
     /// Only late wakeups of threads with this name, or of the thread with this number
     #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["explain", "all_handlers"])]
     pub(crate) thread: Option<String>,

@@ -64,6 +64,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "why",
         &[
+            ("all", "Show all notes, more causes and late wakeups"),
             ("episode", "Show this late wakeup alone, in full"),
             ("all_handlers", "Show every interrupt and softirq against limits"),
             ("explain", "What a kind of cause is, and what helps"),

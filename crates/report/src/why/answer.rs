@@ -481,7 +481,7 @@ mod tests {
             report.functions_left_out = u64::from(!is_whole) * 7;
             let page = crate::why::page::html(&report, &CallTree::default(), &crate::why::page::tests::document());
             for said in ["1 of 1 episode is shown as totals only", "7 functions were merged into their callers"] {
-                assert_eq!(crate::why::text(&report).contains(said), !is_whole);
+                assert_eq!(crate::why::whole_text(&report).contains(said), !is_whole);
                 assert_eq!(page.contains(said), !is_whole);
             }
             let answer = serde_json::to_value(WhyAnswer::new(&report, None)).unwrap();

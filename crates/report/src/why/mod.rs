@@ -11,11 +11,13 @@ mod flame;
 pub mod handlers;
 mod handlers_answer;
 mod model;
+mod notes;
 pub mod page;
 mod preemption;
 mod processes;
 pub(crate) mod request_times;
 mod requests;
+mod screen;
 mod sockets;
 mod text;
 pub mod trace;
@@ -29,7 +31,8 @@ pub use answer::WhyAnswer;
 pub use explain::ExplainAnswer;
 pub use handlers_answer::HandlersAnswer;
 pub use model::{EpisodeView, FollowedLoops, OnlyThread, WhyReport};
-pub use text::{episode_text, text};
+pub use screen::text;
+pub use text::{episode_text, whole_text};
 
 /// The name and version of the JSON.
 const SCHEMA: &str = "punctual.why/1";

@@ -1,9 +1,10 @@
 //! The answer of `punctual why` as a page: causes, a flame graph of the lateness, a section for each cause.
 
 use super::advice::Advice;
+use super::cost::recorder_lines;
 use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
-use super::text::notes;
+use super::notes::Notes;
 use super::waits::rows;
 use super::words::{as_detail, part_of_wait, percent};
 use super::{explain, processes};
@@ -23,11 +24,7 @@ const SECTIONS: usize = 12;
 /// The page. `lateness` has weights in ns, below causes; `document` is the recording's own.
 pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) -> String {
     let title = format!("Why late: {}", printable_path(report.recording));
-    let mut missing = String::new();
-    notes(&mut missing, report);
-    let note = |line: &str| line.strip_prefix("note: ").map(str::to_owned);
-    let is_blind = |line: &str| line.starts_with("not seen: ");
-    let warnings: Vec<String> = missing.lines().filter_map(note).filter(|line| !is_blind(line)).collect();
+    let warnings = Notes::of(report).of_this_recording();
     let mut parts = vec![Part::new("causes", "Causes", causes(report))];
     if lateness.count() > 0 {
         let mut body = "<p class=\"soft\">The width is time of lateness; causes at the top, the code that samples saw below them. \
@@ -42,7 +39,8 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) ->
         parts.push(Part::new("each", "Each leading cause", body));
     }
     let mut body = String::new();
-    for cost in missing.lines().filter(|line| note(line).is_none()) {
+    let costs = report.recorder.as_ref().map(|recorder| recorder_lines(recorder, report.cut)).unwrap_or_default();
+    for cost in costs.lines() {
         let _ = writeln!(body, "<p class=\"soft\">{}</p>", prose(cost));
     }
     provenance(&[("recording".to_owned(), document)]).0.html(&mut body);
@@ -94,7 +92,7 @@ fn causes(report: &WhyReport<'_>) -> String {
     columns.extend(["episodes", "typical us", "longest us"].map(Column::numbers));
     let mut out = String::new();
     Table { caption: "Who made wakeups late".to_owned(), columns, rows }.html(&mut out);
-    let by_process = processes::cells(report);
+    let by_process = processes::cells(report, processes::SHOWN);
     if !by_process.is_empty() {
         let [process, late, in_all, share, most] = processes::TITLES;
         let numbers = [late, in_all, share].map(Column::numbers);

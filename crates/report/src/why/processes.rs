@@ -7,8 +7,8 @@ use punctual_blame::{Kind, Who};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The most processes that the text and the page show.
-const SHOWN: usize = 8;
+/// The most processes that the whole text and the page show.
+pub(super) const SHOWN: usize = 8;
 
 /// A process with late threads.
 #[derive(Debug, Serialize)]
@@ -67,8 +67,8 @@ pub(super) fn rows<'a>(report: &'a WhyReport<'_>) -> Vec<ProcessRow<'a>> {
 /// The titles of columns.
 pub(super) const TITLES: [&str; 5] = ["process", "late", "total us", "share", "main cause"];
 
-/// The cells of each row, in words; the last row says how many more there are.
-pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
+/// The cells of so many rows at most, in words, and of one that says how many more there are.
+pub(super) fn cells(report: &WhyReport<'_>, most: usize) -> Vec<[String; 5]> {
     let rows = rows(report);
     let words = |row: &ProcessRow<'_>| {
         [
@@ -79,8 +79,8 @@ pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
             format!("{} {}", percent(row.most_ns, row.late_ns), row.most),
         ]
     };
-    let mut cells: Vec<[String; 5]> = rows.iter().take(SHOWN).map(words).collect();
-    if let Some(others) = rows.get(SHOWN..).filter(|others| !others.is_empty()) {
+    let mut cells: Vec<[String; 5]> = rows.iter().take(most).map(words).collect();
+    if let Some(others) = rows.get(most..).filter(|others| !others.is_empty()) {
         let late_ns = others.iter().map(|row| row.late_ns).sum();
         cells.push([
             counted(others.len(), "other"),
@@ -94,8 +94,8 @@ pub(super) fn cells(report: &WhyReport<'_>) -> Vec<[String; 5]> {
 }
 
 /// The same as text; empty if there is nothing to distinguish.
-pub(super) fn text(report: &WhyReport<'_>) -> String {
-    let cells = cells(report);
+pub(super) fn text(report: &WhyReport<'_>, most: usize) -> String {
+    let cells = cells(report, most);
     if cells.is_empty() { String::new() } else { table(&TITLES, 1..4, cells.into_iter().map(Vec::from)) }
 }
 
@@ -118,7 +118,7 @@ mod tests {
                 EpisodeView::new(&late, &mut Room::of(1 << 20))
             };
             let views = processes.iter().enumerate().map(view).collect();
-            text(&WhyReport::new(Path::new("x"), 0, None, views, false, None, &[]))
+            text(&WhyReport::new(Path::new("x"), 0, None, views, false, None, &[]), SHOWN)
         };
         assert_eq!(told(&[(9, "engine"), (9, "engine")]), "");
         let several = told(&[(9, "engine"), (20, ""), (9, "engine")]);

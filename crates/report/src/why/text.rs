@@ -1,30 +1,36 @@
-//! Who made wakeups late: the answer of `punctual why` as text.
+//! Who made wakeups late: everything that `punctual why --all` says, and an episode in full.
 
+use super::cost::recorder_lines;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
+use super::notes::Notes;
 use super::processes;
 use super::words::{as_detail, beside, is_name, number_in, numbered, percent, with_group};
 use crate::layout::{agreeing, counted, day, grouped, microseconds, table, time_of_day};
 use crate::next_text;
-use punctual_blame::Kind;
-use punctual_recording::{RecorderSummary, Stage, format_ns, printable_path};
+use punctual_blame::{Kind, Part, Who};
+use punctual_recording::{Stage, printable_path};
 use std::fmt::Write;
 
-/// How many episodes the text shows separately.
+/// How many episodes are shown separately.
 const SHOWN_EPISODES: usize = 5;
 
-/// The report as text: the verdict, what is missing, causes, the worst episodes.
-pub fn text(report: &WhyReport<'_>) -> String {
+/// The whole report as text: the verdict, what is missing, what the recording cost, causes, the worst episodes.
+pub fn whole_text(report: &WhyReport<'_>) -> String {
     let mut text = format!("{}\n", report.verdict());
-    notes(&mut text, report);
+    for note in Notes::of(report).all() {
+        let _ = writeln!(text, "note: {note}");
+    }
+    if let Some(recorder) = &report.recorder {
+        let _ = writeln!(text, "{}", recorder_lines(recorder, report.cut));
+    }
     if !report.summary.causes.is_empty() {
         let _ = writeln!(text, "\n{}", cause_table(report));
     }
-    let by_process = processes::text(report);
+    let by_process = processes::text(report, processes::SHOWN);
     if !by_process.is_empty() {
         let _ = writeln!(text, "\n{by_process}");
     }
-    let mut worst: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
-    worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns.saturating_sub(episode.idle_ns())));
+    let worst = longest_first(report);
     for episode in worst.iter().take(SHOWN_EPISODES) {
         let _ = writeln!(text, "\n{}", episode_text(report, episode, false));
     }
@@ -35,109 +41,22 @@ pub fn text(report: &WhyReport<'_>) -> String {
             counted(worst.len() - SHOWN_EPISODES, "more episode")
         );
     }
-    let begun = day(report.started_ns, report.to_unix_ns).map(|day| format!(", begun {day}")).unwrap_or_default();
-    let _ = writeln!(text, "\nrecording: {}{begun}", printable_path(report.recording));
-    text.push_str(&next_text(&super::answer::next(report)));
+    text.push_str(&ending(report));
     text
 }
 
-/// What is missing, one line each.
-pub(super) fn notes(text: &mut String, report: &WhyReport<'_>) {
-    for note in &report.conditions {
-        let _ = writeln!(text, "note: {note}");
-    }
-    for note in report.blind {
-        let _ = writeln!(text, "note: not seen: {note}");
-    }
-    for note in report.left_out_for_room() {
-        let _ = writeln!(text, "note: {note}");
-    }
-    let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
-    if untold > 0 {
-        let _ = writeln!(
-            text,
-            "note: in {} the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
-             softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on",
-            counted(untold, "episode")
-        );
-    }
-    let within = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
-    if within > 0 {
-        let _ = writeln!(
-            text,
-            "note: another {} spent in {} counts as unknown: the {}, or what delayed it, was not seen",
-            format_ns(within),
-            if report.stage() == Stage::Request { "locks and waits" } else { "locks" },
-            if report.stage() == Stage::Request { "holder, or whoever ended the wait" } else { "holder" }
-        );
-    }
-    if let Some(only) = report.only.as_ref().filter(|only| only.others > 0) {
-        let others = counted(only.others, "late wakeup");
-        let _ = writeln!(
-            text,
-            "note: {others} of other threads {} left out, as --thread asks",
-            agreeing(only.others, "is", "are")
-        );
-    }
-    if let Some(recorder) = &report.recorder {
-        notes_of_recorder(text, report, recorder);
-    }
+/// The episodes that are whole, those first that were longest without the time in which no request was waiting.
+pub(super) fn longest_first<'report>(report: &'report WhyReport<'_>) -> Vec<&'report EpisodeView> {
+    let mut worst: Vec<&EpisodeView> = report.episodes.iter().filter(|episode| episode.void.is_none()).collect();
+    worst.sort_by_key(|episode| std::cmp::Reverse(episode.total_ns.saturating_sub(episode.idle_ns())));
+    worst
 }
 
-/// What the flight recorder did not keep, which of its evidence says nothing, and what it cost.
-fn notes_of_recorder(text: &mut String, report: &WhyReport<'_>, recorder: &RecorderSummary) {
-    if report.missing() > 0 {
-        let _ = writeln!(
-            text,
-            "note: the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
-            counted(recorder.kept, "episode"),
-            report.missing(),
-            agreeing(report.missing(), "is", "are")
-        );
-    }
-    if recorder.over_budget > 0 {
-        let _ = writeln!(
-            text,
-            "note: of {} {} left no evidence because the budget was used up: a higher --why threshold keeps \
-             those that matter",
-            counted(recorder.late, "late wakeup"),
-            recorder.over_budget
-        );
-    }
-    if recorder.writing_behind > 0 {
-        let _ = writeln!(
-            text,
-            "note: of {} {} left no evidence because it could not be written, or not as fast as it came: \
-             a higher --why threshold keeps those that matter",
-            counted(recorder.late, "late wakeup"),
-            recorder.writing_behind
-        );
-    }
-    if recorder.unwritten_yet() > 0 {
-        let _ = writeln!(
-            text,
-            "note: of {} {} had no evidence yet when this was counted, or had not been looked at",
-            counted(recorder.late, "late wakeup"),
-            recorder.unwritten_yet()
-        );
-    }
-    if recorder.stage == Stage::Request && recorder.requests.is_none() {
-        let _ = writeln!(text, "note: how many requests there were in all is not in this recording");
-    }
-    if let Some(times) = super::request_times::times_in_words(recorder) {
-        let _ = writeln!(text, "note: all recognised requests, late or not: {times}");
-    }
-    if recorder.without_end > 0 {
-        let _ = writeln!(
-            text,
-            "note: not in this: {} with more waits than can be followed, and none that is known to be for more work",
-            counted(recorder.without_end, "request")
-        );
-    }
-    if let Some(void) = super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref())) {
-        let _ = writeln!(text, "note: {void}");
-    }
-    let _ = writeln!(text, "{}", crate::why::cost::recorder_lines(recorder, report.cut));
+/// Which recording it is, and what to do next.
+pub(super) fn ending(report: &WhyReport<'_>) -> String {
+    let begun = day(report.started_ns, report.to_unix_ns).map(|day| format!(", begun {day}")).unwrap_or_default();
+    let steps = next_text(&super::answer::next(report));
+    format!("\nrecording: {}{begun}\n{steps}", printable_path(report.recording))
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
@@ -186,21 +105,9 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 
 /// One episode as text; `whole` with every part, the chain and the whole call tree.
 pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
-    let victim = &episode.victim;
-    let mut text = format!(
-        "Episode {}: {} (thread {}) on CPU {} {}, {}{:.6} s after the beginning",
-        episode.id,
-        victim.name,
-        victim.tid,
-        victim.cpu,
-        match episode.stage {
-            Stage::Response => format!("slept again {} us after it was due", grouped_us(episode.total_ns)),
-            Stage::Request => format!("finished its request {} us after it was woken", grouped_us(episode.total_ns)),
-            _ => format!("ran {} us late", grouped_us(episode.total_ns)),
-        },
-        time_of_day(episode.expected_ns, report.to_unix_ns).map(|time| format!("at {time}, ")).unwrap_or_default(),
-        episode.expected_ns.saturating_sub(report.started_ns) as f64 / 1e9
-    );
+    let at = time_of_day(episode.expected_ns, report.to_unix_ns).map(|time| format!("at {time}, ")).unwrap_or_default();
+    let mut text =
+        format!("Episode {}: {}, {at}{}", episode.id, what_happened(episode), since_beginning(report, episode));
     if let Some(reason) = &episode.void {
         let _ = write!(text, "\nvoid: {reason}; what follows is as far as the evidence goes");
     }
@@ -229,6 +136,36 @@ pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) 
     text
 }
 
+/// Who was late, where and how late: `engine (thread 7) on CPU 1 ran 73.8 us late`.
+pub(super) fn what_happened(episode: &EpisodeView) -> String {
+    let victim = &episode.victim;
+    let late = grouped_us(episode.total_ns);
+    let happened = match episode.stage {
+        Stage::Response => format!("slept again {late} us after it was due"),
+        Stage::Request => format!("finished its request {late} us after it was woken"),
+        _ => format!("ran {late} us late"),
+    };
+    format!("{} (thread {}) on CPU {} {happened}", victim.name, victim.tid, victim.cpu)
+}
+
+/// When it was due: `0.170000 s after the beginning`.
+pub(super) fn since_beginning(report: &WhyReport<'_>, episode: &EpisodeView) -> String {
+    let after_ns = episode.expected_ns.saturating_sub(report.started_ns);
+    format!("{:.6} s after the beginning", after_ns as f64 / 1e9)
+}
+
+/// Whose a part of an episode is, with the numbers of its thread and process and its control group where these say more.
+pub(super) fn whose(episode: &EpisodeView, part: &Part) -> Who {
+    let told = part.number().or_else(|| number_in(&part.who));
+    let process = told.and_then(|tid| episode.processes.get(&tid).copied());
+    with_group(
+        &numbered(&part.who, part.number(), process),
+        part.cgroup.as_deref(),
+        part.turn,
+        episode.cgroup.as_deref() == part.cgroup.as_deref(),
+    )
+}
+
 /// Microseconds to the tenth, with the thousands set apart.
 fn grouped_us(ns: u64) -> String {
     let tenths = ns.saturating_add(50) / 100;
@@ -249,15 +186,7 @@ fn part_table(episode: &EpisodeView, whole: bool) -> String {
             continue;
         }
         let detail = part.detail.as_ref().filter(|detail| !is_name(detail, &part.who)).map(as_detail);
-        let told = part.number().or_else(|| number_in(&part.who));
-        let process = told.and_then(|tid| episode.processes.get(&tid).copied());
-        let who = with_group(
-            &numbered(&part.who, part.number(), process),
-            part.cgroup.as_deref(),
-            part.turn,
-            episode.cgroup.as_deref() == part.cgroup.as_deref(),
-        );
-        let cells = [part.kind.label().to_owned(), who.to_string(), detail.unwrap_or_default()];
+        let cells = [part.kind.label().to_owned(), whose(episode, part).to_string(), detail.unwrap_or_default()];
         let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }

@@ -242,8 +242,11 @@ impl WhyReport<'_> {
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
         let left_out = parts.iter().fold(0, |sum: u64, (count, _)| sum.saturating_add(*count));
-        let parts: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", grouped(*count)))
+            .collect();
         if parts.is_empty() {
             return String::new();
         }

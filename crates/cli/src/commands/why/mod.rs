@@ -12,7 +12,9 @@ use punctual_recording::{
     Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::after_no_evidence;
-use punctual_report::why::{ExplainAnswer, FollowedLoops, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text};
+use punctual_report::why::{
+    ExplainAnswer, FollowedLoops, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text, whole_text,
+};
 use punctual_report::why::{cost, handlers};
 use std::path::Path;
 
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
         output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
     } else {
-        output::print_text(&text(&report));
+        output::print_text(&if arguments.all { whole_text(&report) } else { text(&report) });
     }
     Ok(code)
 }

@@ -1,0 +1,167 @@
+//! What has to be known beside a verdict on causes: sentences without a full stop.
+
+use super::model::WhyReport;
+use crate::layout::{agreeing, counted, grouped};
+use punctual_blame::Kind;
+use punctual_recording::{RecorderSummary, Stage, format_ns};
+
+/// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
+const WORTH_SAYING_FIRST: u128 = 1;
+
+/// The notes on a report, by who has to know them.
+pub(super) struct Notes {
+    /// What every reader has to know: what was not measured as it was asked for, and much time that is unknown though the table
+    /// names somebody for it.
+    pub(super) first: Vec<String>,
+    /// What else the shares leave out, the most important ones first.
+    pub(super) more: Vec<String>,
+    /// What this machine and its kernel do not show.
+    pub(super) not_seen: Vec<String>,
+}
+
+impl Notes {
+    pub(super) fn of(report: &WhyReport<'_>) -> Notes {
+        let within_ns = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
+        let is_much = u128::from(within_ns) * 100 >= u128::from(report.late_ns()) * WORTH_SAYING_FIRST;
+        let within = (within_ns > 0).then(|| unknown_within(report.stage(), within_ns));
+        let (much, little) = if is_much { (within, None) } else { (None, within) };
+        let mut more = report.recorder.as_ref().map(|recorder| not_kept(report, recorder)).unwrap_or_default();
+        more.extend(super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref())));
+        more.extend(of_other_threads(report));
+        more.extend(nesting_unknown(report));
+        more.extend(report.left_out_for_room());
+        more.extend(little);
+        Notes {
+            first: report.conditions.iter().cloned().chain(much).collect(),
+            more,
+            not_seen: report.blind.iter().map(|note| format!("not seen: {note}")).collect(),
+        }
+    }
+
+    /// All of them, the most important ones first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &String> {
+        self.first.iter().chain(&self.more).chain(&self.not_seen)
+    }
+
+    /// Those about this recording, which leave out what no recording on this machine has.
+    pub(super) fn of_this_recording(self) -> Vec<String> {
+        self.first.into_iter().chain(self.more).collect()
+    }
+}
+
+fn unknown_within(stage: Stage, within_ns: u64) -> String {
+    format!(
+        "another {} spent in {} counts as unknown: the {}, or what delayed it, was not seen",
+        format_ns(within_ns),
+        if stage == Stage::Request { "locks and waits" } else { "locks" },
+        if stage == Stage::Request { "holder, or whoever ended the wait" } else { "holder" }
+    )
+}
+
+fn of_other_threads(report: &WhyReport<'_>) -> Option<String> {
+    let only = report.only.as_ref().filter(|only| only.others > 0)?;
+    let others = counted(only.others, "late wakeup");
+    Some(format!("{others} of other threads {} left out, as --thread asks", agreeing(only.others, "is", "are")))
+}
+
+fn nesting_unknown(report: &WhyReport<'_>) -> Option<String> {
+    let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
+    (untold > 0).then(|| {
+        format!(
+            "in {} the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
+             softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on",
+            counted(untold, "episode")
+        )
+    })
+}
+
+/// Which late wakeups the flight recorder kept no evidence of.
+fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
+    let mut notes = Vec::new();
+    let late = || counted(recorder.late, "late wakeup");
+    if report.missing() > 0 {
+        notes.push(format!(
+            "the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
+            counted(recorder.kept, "episode"),
+            grouped(report.missing()),
+            agreeing(report.missing(), "is", "are")
+        ));
+    }
+    if recorder.over_budget > 0 {
+        notes.push(format!(
+            "of {} {} left no evidence because the budget was used up: a higher --why threshold keeps those that matter",
+            late(),
+            grouped(recorder.over_budget)
+        ));
+    }
+    if recorder.writing_behind > 0 {
+        notes.push(format!(
+            "of {} {} left no evidence because it could not be written, or not as fast as it came: a higher --why threshold \
+             keeps those that matter",
+            late(),
+            grouped(recorder.writing_behind)
+        ));
+    }
+    if recorder.unwritten_yet() > 0 {
+        notes.push(format!(
+            "of {} {} had no evidence yet when this was counted, or had not been looked at",
+            late(),
+            grouped(recorder.unwritten_yet())
+        ));
+    }
+    if recorder.stage == Stage::Request && recorder.requests.is_none() {
+        notes.push("how many requests there were in all is not in this recording".to_owned());
+    }
+    if let Some(times) = super::request_times::times_in_words(recorder) {
+        notes.push(format!("all recognised requests, late or not: {times}"));
+    }
+    if recorder.without_end > 0 {
+        notes.push(format!(
+            "not in this: {} with more waits than can be followed, and none that is known to be for more work",
+            counted(recorder.without_end, "request")
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::EpisodeView;
+    use crate::why::tests::of_parts;
+    use std::path::Path;
+
+    #[test]
+    fn what_was_not_measured_as_asked_comes_first_and_what_no_recording_shows_last() {
+        let blind = ["what the host takes".to_owned()];
+        let recorder = RecorderSummary { late: 3, kept: 1, over_budget: 2, ..RecorderSummary::default() };
+        let episodes = vec![EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Irq, "nic", 100)]) }];
+        let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &blind);
+        report.conditions = vec!["the load failed".to_owned()];
+        let notes = Notes::of(&report);
+        let all: Vec<&String> = notes.all().collect();
+        let [first, second, third] = all[..] else { panic!("{all:?}") };
+        assert_eq!((first.as_str(), third.as_str()), ("the load failed", "not seen: what the host takes"), "{all:?}");
+        assert!(second.starts_with("of 3 late wakeups 2 left no evidence because the budget"), "{second}");
+        assert_eq!(notes.of_this_recording().len(), 2);
+    }
+
+    #[test]
+    fn much_unknown_time_within_a_lock_is_among_the_first_notes() {
+        let told = |unknown_ns| {
+            let mut view = of_parts(&[(Kind::Lock, "holder", 90), (Kind::Own, "late", 10)]);
+            view.split.parts[0].unknown_ns = unknown_ns;
+            view.nesting_known = true;
+            let notes = Notes::of(&WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[]));
+            (notes.first.concat(), notes.more.concat())
+        };
+        let (first, more) = told(30_000_000);
+        assert!(
+            first.starts_with("another 30.0 ms spent in locks counts as unknown") && more.is_empty(),
+            "{first} {more}"
+        );
+        let (first, more) = told(721);
+        assert!(more.starts_with("another 721 ns spent in locks") && first.is_empty(), "{first} {more}");
+        assert_eq!(told(0), (String::new(), String::new()));
+    }
+}
