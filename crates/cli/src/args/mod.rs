@@ -84,7 +84,7 @@ pub(crate) enum Command {
     ///
     /// That may be interrupts, softirqs, threads, or the host.
     #[command(
-        after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          causes, and the worst wakeups\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs\n  punctual why --explain softirq                   what a kind of cause is, and what helps"
+        after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          the leading causes, and the worst wakeup\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs\n  punctual why --explain softirq                   what a kind of cause is, and what helps"
     )]
     Why(why::WhyArguments),
     /// Log every event of a short run, with programs' own marks

@@ -12,7 +12,7 @@ const MAX_NAMED: usize = 4;
 /// Of up to this many that fail, each gets its own time.
 const MAX_FAILING: usize = 3;
 
-/// What comes first where the instrument itself was a reason for missed periods.
+/// What comes last where the instrument itself was a reason for missed periods.
 const RESTED: &str =
     "punctual's own threads rested meanwhile, so that others had some of their CPU: what they rested is left out.";
 
@@ -23,7 +23,7 @@ pub(super) fn in_words(inputs: &[Input], groups: &[Group]) -> String {
     let mut text = if has_devices { devices(groups) } else { level(groups) };
     let rested = |input: &Input| input.cautions.iter().any(|caution| caution == THREADS_RESTED);
     if inputs.iter().any(rested) {
-        text = format!("{RESTED} {text}");
+        text = format!("{text} {RESTED}");
     }
     if lost == 0 {
         return text;

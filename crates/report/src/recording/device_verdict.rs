@@ -1,6 +1,6 @@
 //! The verdict of a check of devices: whether each holds on this machine.
 
-use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, times, total, when};
+use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, rested, times, total, when};
 use crate::Measurement;
 use crate::forecast::units::work_in_words;
 use crate::forecast::{buffering, so_much_more};
@@ -30,7 +30,7 @@ pub fn devices_verdict(measurement: &Measurement) -> String {
         .collect();
     sentences.push(format!("The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and ")));
     sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
-    format!("{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents))
+    format!("{}{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents), rested(&documents))
 }
 
 /// The devices that were judged, each once, in the order of the question.

@@ -231,7 +231,7 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     verdict += &format!(" The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and "));
     let ends = documents.iter().filter_map(|document| end_in_words(document));
     verdict += &ends.map(|end| format!(" {end}")).collect::<String>();
-    format!("{}{verdict}{}", conditions(&documents), not_idle(&documents))
+    format!("{}{verdict}{}{}", conditions(&documents), not_idle(&documents), rested(&documents))
 }
 
 /// The share of each period that a device is taken to work, as it follows what else is said of the device; nothing where
@@ -253,6 +253,15 @@ pub(super) fn not_idle(documents: &[&Document]) -> String {
     })
 }
 
+/// Says that the instrument itself was a reason for missed periods, at the end of a check's verdict.
+pub(super) fn rested(documents: &[&Document]) -> &'static str {
+    let has_rested = |document: &&Document| document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED);
+    match documents.iter().any(has_rested) {
+        true => " punctual's own threads rested meanwhile, so that others had some of their CPU.",
+        false => "",
+    }
+}
+
 /// What has to be known before reading a check's verdict: that it rests on less than it should.
 pub(super) fn conditions(documents: &[&Document]) -> String {
     let mut sentences = Vec::new();
@@ -263,9 +272,6 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
         && load_name(only) == NO_LOAD
     {
         sentences.push("Only the half with no load added was measured: it ended before the other.".to_owned());
-    }
-    if documents.iter().any(|document| document.provenance.fallbacks.iter().any(|note| note == THREADS_RESTED)) {
-        sentences.push("punctual's own threads rested meanwhile, so that others had some of their CPU.".to_owned());
     }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()
@@ -312,6 +318,16 @@ mod tests {
         let why = "not fifo:80 (Operation not permitted; run as root, or CAP_SYS_NICE)";
         assert_eq!(at_normal_priority(why), "Measured at normal priority, not fifo:80: the note says why.");
         assert_eq!(at_normal_priority("not fifo:80"), "Measured at normal priority, not fifo:80.");
+    }
+
+    #[test]
+    fn that_the_instrument_rested_comes_last() {
+        let text = include_str!("../../../cli/tests/golden/record.punctual/recording.json");
+        let mut document = serde_json::from_str::<Document>(text).unwrap();
+        assert_eq!(rested(&[&document]), "");
+        document.provenance.fallbacks.push(THREADS_RESTED.to_owned());
+        assert!(rested(&[&document]).starts_with(" punctual's own threads rested"));
+        assert!(!conditions(&[&document]).contains("rested"), "{}", conditions(&[&document]));
     }
 
     #[test]
