@@ -1,5 +1,6 @@
 //! The kinds of blame.
 
+use crate::handlers::{of_a_softirq, of_an_interrupt};
 use crate::who::{ANSWER_OR_REQUEST, Who};
 use punctual_recording::Awaited;
 use std::fmt::{Display, Formatter};
@@ -289,7 +290,7 @@ impl Kind {
             Kind::SamePriority => {
                 "Give the late thread a higher priority, `sudo chrt -f -p PRIORITY TID`, or another CPU (taskset)."
             }
-            Kind::LowerPriority => "Give the late thread a real-time priority: `sudo chrt -f -p 50 TID`.",
+            Kind::LowerPriority => IN_REAL_TIME,
             Kind::Throttled => {
                 "Raise the budget: cpu.max (version 1: cpu.cfs_quota_us; -1 ends it) or io.max of the group, the runtime of a \
                  SCHED_DEADLINE thread, or kernel.sched_rt_runtime_us."
@@ -328,7 +329,7 @@ impl Kind {
             Kind::Unknown if who.name() == ANSWER_OR_REQUEST => {
                 "Record whoever sends the requests (--comm): if a timer wakes it to do so, it is known when they begin."
             }
-            Kind::Unknown => "Record again with a higher --sample-rate; the notes say what this kernel does not show.",
+            Kind::Unknown => MORE_SAMPLES,
             Kind::KernelWake | Kind::Idle => return None,
         })
     }
@@ -369,61 +370,13 @@ impl Kind {
     }
 }
 
-/// The programs and callbacks with which punctual's own devices, drills and modems work in interrupts and softirqs; the
-/// kernel cuts names of programs to 15 characters.
-const OWN_WORK: [&str; 6] =
-    ["device_callback", "device_interrup", "modem_callback", "modem_interrup", "drill_softirq", "drill_irq"];
-/// What helps against them.
-const END_OWN_WORK: &str = "Stop it: a device, drill or modem of punctual runs there.";
+/// What helps against turns of normal threads.
+const IN_REAL_TIME: &str = "Give the late thread a real-time priority if its work is short: `sudo chrt -f -p 50 TID`.";
+/// What may tell what is unknown.
+const MORE_SAMPLES: &str =
+    "Record again with a higher --sample-rate; the notes (--all) say what this kernel does not show.";
 /// What helps against a sleep of the late thread itself.
 const FIND_THE_SLEEP: &str = "Find the sleep in the late thread (a back-off, a rate limit, a loop that polls): shorten it, or wait there for the event itself.";
-
-fn is_own_work(name: &str) -> bool {
-    OWN_WORK.iter().any(|own| name.starts_with(own))
-}
-
-/// What would change that an interrupt ran.
-fn of_an_interrupt(name: &str) -> &'static str {
-    match name {
-        "local_timer" => {
-            "Arm fewer timers on this CPU, or keep the tick off it (nohz_full= on the kernel's command line)."
-        }
-        own if is_own_work(own) => END_OWN_WORK,
-        _ => {
-            "If /proc/interrupts lists it, as N, send it to another CPU: `echo CPU | sudo tee /proc/irq/N/smp_affinity_list` (stop \
-             irqbalance first). Else a timer, a counter or a BPF program runs there: end that."
-        }
-    }
-}
-
-/// What would change that a softirq ran, given by its name or by that of a function that it called.
-fn of_a_softirq(name: &str) -> &'static str {
-    match name {
-        "timer" | "hrtimer" => {
-            "Arm fewer timers, or arm them on another CPU; or let threads do such work: threadirqs on the kernel's command line, \
-             or a PREEMPT_RT kernel."
-        }
-        // No device asks for these: the kernel itself does, at its ticks.
-        "rcu" => {
-            "Keep RCU's callbacks off this CPU (rcu_nocbs= or nohz_full= on the kernel's command line), or move the thread to \
-             a CPU where less is freed; a PREEMPT_RT kernel lets threads do them."
-        }
-        "sched" => {
-            "Keep the balancer from this CPU (cpuset partitions, isolcpus=), or let threads do such work: threadirqs on the \
-             kernel's command line, or a PREEMPT_RT kernel."
-        }
-        "hi" | "net_tx" | "net_rx" | "block" | "irq_poll" | "tasklet" => {
-            "Send its device's interrupt to another CPU, or let threads do such work: threadirqs on the kernel's command line, \
-             or a PREEMPT_RT kernel."
-        }
-        own if is_own_work(own) => END_OWN_WORK,
-        // A timer's function or a tasklet's.
-        _ => {
-            "If a timer calls it, arm fewer of them, or on another CPU; otherwise send its device's interrupt to another CPU. Or \
-             let threads do such work: threadirqs on the kernel's command line, or a PREEMPT_RT kernel."
-        }
-    }
-}
 
 /// A clause at the end of a sentence about a thread.
 pub(crate) enum Meanwhile {

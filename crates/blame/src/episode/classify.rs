@@ -24,7 +24,7 @@ use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
 use crate::episode::asked::Asked;
-use crate::episode::detail::{Detail, HeldBack};
+use crate::episode::detail::{Detail, HeldBack, QUOTA_USED_UP, REAL_TIME_BUDGET_USED_UP};
 use crate::episode::groups::turn;
 use crate::episode::priorities::Priorities;
 use crate::episode::replay::{Running, SWITCH_NS, Slice};
@@ -118,7 +118,7 @@ impl Classifier<'_> {
     /// Its group has used up the time that it may have in a period. Whoever ran meanwhile kept it from nothing.
     fn out_of_quota(&self, name: u32) -> Blamed {
         Blamed {
-            detail: Some(Detail::Seen("the quota of its control group".to_owned())),
+            detail: Some(Detail::Seen(QUOTA_USED_UP.to_owned())),
             ..Blamed::new(Kind::Throttled, self.episode.name(name))
         }
     }
@@ -129,7 +129,7 @@ impl Classifier<'_> {
         let group = self.index.group_of(self.subject.tid).filter(|_| (0..NORMAL).contains(&victim))?;
         group.real_time_us?;
         Some(Blamed {
-            detail: Some(Detail::Seen("its control group's budget for real-time threads".to_owned())),
+            detail: Some(Detail::Seen(REAL_TIME_BUDGET_USED_UP.to_owned())),
             ..Blamed::new(Kind::Throttled, group.path.as_str())
         })
     }

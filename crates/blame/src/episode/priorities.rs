@@ -26,7 +26,7 @@ impl Priorities {
     }
 
     /// Whether the one that had the CPU goes before whatever `chrt -f` can give.
-    pub(crate) fn is_out_of_reach(self) -> bool {
+    pub fn is_out_of_reach(self) -> bool {
         self.runs <= HIGHEST
     }
 

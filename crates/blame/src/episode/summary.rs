@@ -109,6 +109,10 @@ impl Cause {
                 "Give one of them a smaller runtime, or the CPU to itself: of SCHED_DEADLINE threads that with the earlier \
                  deadline goes first.",
             ),
+            (Kind::SamePriority, Some(both)) if both.is_out_of_reach() => Some(
+                "Give one of them another CPU (taskset), or the other thread a lower priority: none that chrt -f gives goes before \
+                 99.",
+            ),
             _ => self.kind.remedy(&self.who),
         }
     }

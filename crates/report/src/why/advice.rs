@@ -2,7 +2,7 @@
 
 use super::ends::{End, tells_the_end, told};
 use super::model::{EpisodeView, FollowedLoops, WhyReport};
-use super::preemption::Preemption;
+use super::remedy::{Setting, remedy};
 use super::words::part_of_wait;
 use crate::layout::shell_word;
 use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Kind};
@@ -32,9 +32,8 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// On a cause in this recording, of a kernel that preempts like this; the episode to look at is the one in which it had
-    /// most.
-    pub(super) fn on(cause: &Cause, recording: &Path, preemption: Preemption) -> Advice {
+    /// On a cause in this recording, of such threads on such a kernel; the episode to look at is the one in which it had most.
+    pub(super) fn on(cause: &Cause, recording: &Path, setting: Setting) -> Advice {
         let mut happened = cause.happened();
         if let Some(ended) = ended(cause) {
             happened.pop();
@@ -45,14 +44,13 @@ impl Advice {
             happened.pop();
             happened.push_str(&format!(", and meanwhile {fate}{}.", part_of_wait(cause)));
         }
-        let remedy = preemption.remedy(cause.kind).or_else(|| cause.remedy());
-        let remedy = remedy.map(|remedy| remedy.replace(EXAMPLE, &example(cause, recording)));
+        let remedy = remedy(cause, setting).map(|remedy| remedy.replace(EXAMPLE, &example(cause, recording)));
         Advice { happened, remedy, kind: cause.kind }
     }
 
     /// The same; for a wait, about what it came down to at the end of its chains.
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
-        let advice = Advice::on(cause, report.recording, report.preemption);
+        let advice = Advice::on(cause, report.recording, report.setting);
         if cause.kind != Kind::Wait {
             let advice = Advice { remedy: real_time(report, cause).or(advice.remedy), ..advice };
             return advice.for_thread(late_thread(report));
@@ -67,7 +65,7 @@ impl Advice {
             true => advice.happened,
             false => format!("{} What these waits came down to: {}.", cause.happened(), told(&ends, all_ns)),
         };
-        let remedy = match report.preemption.remedy(first.all.kind) {
+        let remedy = match report.setting.preemption.remedy(first.all.kind, first.all.who.name()) {
             Some(remedy) => remedy.to_owned(),
             None => remedy.replace(EXAMPLE, &example(cause, report.recording)),
         };
@@ -188,7 +186,7 @@ mod tests {
     fn what_is_to_be_looked_at_is_a_whole_command() {
         for kind in [Kind::Wait, Kind::Own] {
             let longest = Cause { example: 81, ..cause(kind, "server".into(), None) };
-            let remedy = Advice::on(&longest, Path::new("a b.punctual"), Preemption::default()).remedy.unwrap();
+            let remedy = Advice::on(&longest, Path::new("a b.punctual"), Setting::default()).remedy.unwrap();
             assert!(remedy.contains("`punctual why 'a b.punctual' --episode 81`"), "{remedy}");
         }
         for kind in Kind::ALL {
@@ -284,6 +282,9 @@ mod tests {
             deadline.happened,
             "sdr (SCHED_DEADLINE) goes before the late thread (real-time priority 95) and ran first."
         );
+        let equal = Some(punctual_blame::Priorities { runs: 0, waits: 0 });
+        let highest = on(&Cause { priorities: equal, ..cause(Kind::SamePriority, "jackd".into(), None) });
+        assert!(highest.remedy.unwrap().contains("the other thread a lower priority"));
         for advice in [deadline, over(0, 4)] {
             let remedy = advice.remedy.unwrap();
             assert!(!remedy.contains("the late thread the higher priority"), "{remedy}");
@@ -292,7 +293,7 @@ mod tests {
     }
 
     fn on(cause: &Cause) -> Advice {
-        Advice::on(cause, Path::new("a"), Preemption::default())
+        Advice::on(cause, Path::new("a"), Setting::default())
     }
 
     fn cause(kind: Kind, who: Who, detail: Option<Detail>) -> Cause {

@@ -206,7 +206,7 @@ fn is_zero(count: &u64) -> bool {
 
 impl<'a> CauseRow<'a> {
     fn new(cause: &'a Cause, late_ns: u64, report: &WhyReport<'_>) -> CauseRow<'a> {
-        let Advice { happened, remedy, .. } = Advice::on(cause, report.recording, report.preemption);
+        let Advice { happened, remedy, .. } = Advice::on(cause, report.recording, report.setting);
         CauseRow {
             happened,
             remedy,

@@ -15,6 +15,7 @@ mod notes;
 pub mod page;
 mod preemption;
 mod processes;
+mod remedy;
 pub(crate) mod request_times;
 mod requests;
 mod screen;

@@ -1,6 +1,7 @@
 //! The late wakeups of a recording and their causes: the content of the answer of `punctual why`.
 
 use super::preemption::Preemption;
+use super::remedy::{Class, Setting};
 use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
 use punctual_blame::{
@@ -234,8 +235,8 @@ pub struct WhyReport<'a> {
     pub(super) to_unix_ns: i64,
     /// What was not measured as it was asked for, in sentences that have no end of their own.
     pub(super) conditions: Vec<String>,
-    /// How far the recorded kernel preempts.
-    pub(super) preemption: Preemption,
+    /// What the late threads are, and how far the recorded kernel preempts.
+    pub(super) setting: Setting,
     /// Causes over all episodes that are whole.
     pub(super) summary: Summary,
 }
@@ -257,6 +258,7 @@ impl<'a> WhyReport<'a> {
             recorder.agree_with(episodes.len() as u64, void as u64);
         }
         let whole = episodes.iter().filter(|episode| episode.void.is_none());
+        let late = Class::of(whole.clone().map(|episode| episode.victim.priority));
         let summary = summarize(whole.map(|episode| (episode.id, &episode.split)));
         WhyReport {
             recording,
@@ -274,7 +276,7 @@ impl<'a> WhyReport<'a> {
             blind,
             to_unix_ns: 0,
             conditions: Vec::new(),
-            preemption: Preemption::default(),
+            setting: Setting { late, ..Setting::default() },
             summary,
         }
     }
@@ -296,7 +298,7 @@ impl<'a> WhyReport<'a> {
     pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
         self.conditions = document.provenance.notes_with_failure();
         self.to_unix_ns = document.provenance.monotonic_to_unix_ns;
-        self.preemption = Preemption::of(&document.provenance.host);
+        self.setting.preemption = Preemption::of(&document.provenance.host);
         self
     }
 

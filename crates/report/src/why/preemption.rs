@@ -1,6 +1,6 @@
 //! What the recorded kernel preempts already: nobody is told to switch on what is on.
 
-use punctual_blame::Kind;
+use punctual_blame::{Kind, is_own_work};
 use punctual_recording::Host;
 
 /// How far the recorded kernel preempts its own code.
@@ -27,9 +27,15 @@ impl Preemption {
         }
     }
 
-    /// What still helps against this kind on such a kernel, in the imperative; `None` if that is what helps on any.
-    pub(super) fn remedy(self, kind: Kind) -> Option<&'static str> {
+    /// What still helps against this kind, of somebody with this name, on such a kernel, in the imperative; `None` if that is
+    /// what helps on any.
+    pub(super) fn remedy(self, kind: Kind, name: &str) -> Option<&'static str> {
         match (self, kind) {
+            // Where a program of punctual's runs, it is to be stopped.
+            (Preemption::RealTime, Kind::Softirq) if !is_own_work(name) => Some(
+                "Threads do such work on this kernel (irq/N-..., ktimers/N, ksoftirqd/N): give the delayed thread a higher priority \
+                 than theirs, or have it asked for on another CPU.",
+            ),
             (Preemption::RealTime, Kind::Kernel | Kind::IrqOff) => Some("Keep it off this CPU (taskset, cpuset)."),
             (Preemption::Full, Kind::Kernel) => Some(
                 "Keep it off this CPU (taskset, cpuset), or use a PREEMPT_RT kernel: preempt=full, which this one has, was not \
@@ -61,12 +67,15 @@ mod tests {
         ] {
             assert_eq!(of(mode, version), expected, "{mode:?} {version}");
         }
-        let told = |preemption: Preemption, kind: Kind| preemption.remedy(kind).unwrap_or_default();
+        let told = |preemption: Preemption, kind: Kind| preemption.remedy(kind, "rcu").unwrap_or_default();
         assert!(!told(Preemption::Full, Kind::Kernel).contains("Boot"));
         for kind in [Kind::Kernel, Kind::IrqOff] {
             assert_eq!(told(Preemption::RealTime, kind), "Keep it off this CPU (taskset, cpuset).", "{kind:?}");
-            assert_eq!(Preemption::Partial.remedy(kind), None, "{kind:?}");
+            assert_eq!(Preemption::Partial.remedy(kind, "x"), None, "{kind:?}");
         }
-        assert_eq!(Preemption::RealTime.remedy(Kind::Irq), None);
+        assert_eq!(Preemption::RealTime.remedy(Kind::Irq, "nic"), None);
+        let softirqs = told(Preemption::RealTime, Kind::Softirq);
+        assert!(softirqs.contains("ktimers/N") && !softirqs.contains("PREEMPT_RT"), "{softirqs}");
+        assert_eq!(Preemption::RealTime.remedy(Kind::Softirq, "device_callback"), None);
     }
 }
