@@ -288,7 +288,7 @@ impl Kind {
                 "Give it another CPU (taskset), or the late thread the higher priority: `sudo chrt -f -p PRIORITY TID`."
             }
             Kind::SamePriority => {
-                "Give the late thread a higher priority, `sudo chrt -f -p PRIORITY TID`, or another CPU (taskset)."
+                "Give the late thread a higher priority (`sudo chrt -f -p PRIORITY TID`) or another CPU (taskset)."
             }
             Kind::LowerPriority => IN_REAL_TIME,
             Kind::Throttled => {
@@ -300,7 +300,7 @@ impl Kind {
                  /sys/kernel/debug/sched/fair_server."
             }
             Kind::Migration => {
-                "Pin the thread, `sudo taskset -cp CPU TID`; keep the balancer from it (cpuset partitions)."
+                "Pin the thread: `sudo taskset -cp CPU TID`. Or keep the balancer from it (cpuset partitions)."
             }
             Kind::IdleExit => {
                 "Forbid deep idle states while it matters: `sudo sh -c 'exec 3> /dev/cpu_dma_latency; printf 0 >&3; sleep infinity'`."

@@ -272,7 +272,7 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn an_answer_ends_with_what_to_run_next() {
     let cases = [
-        ("why why.punctual", "punctual why --explain blind"),
+        ("why why.punctual", "sudo punctual record --why 120us --sample-rate 200 -i 10ms -a 1"),
         ("forecast record.punctual", "sudo punctual record --why 90us -i 5ms -a 1"),
         ("compare check/idle.punctual check/loaded.punctual", "punctual compare --help"),
         ("report idle.punctual", "sudo punctual idle --policy fifo -D 1s -a 1"),

@@ -40,10 +40,10 @@ pub use load::{
     score_in_words, scores_in_words,
 };
 pub use next::{
-    ForecastAsked, NextStep, ReserveAsked, ReserveSubject, after_comparison, after_comparisons, after_device,
-    after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
+    ForecastAsked, NextStep, ReserveAsked, ReserveSubject, above_ordinary, after_comparison, after_comparisons,
+    after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
     after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_timers,
-    after_verify, next_text, own_options, own_options_and_load, written_period,
+    after_verify, more_samples, next_text, own_options, own_options_and_load, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;

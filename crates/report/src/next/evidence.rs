@@ -1,6 +1,7 @@
 //! After a recording without evidence from which a cause could be told.
 
-use super::measurement::{same_with, why_command};
+use super::measurement::{as_threshold, same_with, why_command};
+use super::options::as_written;
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use punctual_recording::{Document, RecorderSummary, Stage, printable};
@@ -8,6 +9,12 @@ use punctual_recording::{Document, RecorderSummary, Stage, printable};
 const SECOND_NS: u64 = 1_000_000_000;
 /// More is not proposed, s.
 const MAX_SECONDS: u64 = 24 * 3_600;
+/// How many stacks a second and CPU are sampled where nobody said it.
+const USUAL_SAMPLE_RATE: u32 = 1_000;
+/// The most that `--sample-rate` takes.
+const MAX_SAMPLE_RATE: u32 = 10_000;
+/// So many times more are enough to see another one.
+const MORE: u32 = 4;
 
 /// Where no evidence of anything late was kept whole, or the threshold was never known: a fixed threshold, and a longer
 /// recording. Where no request was recognised, the same for how late the threads begin. Loads have the names that the command line knows.
@@ -24,10 +31,7 @@ pub fn after_no_evidence(
             |command| NextStep::new("keeps evidence of threads that begin late, whatever their requests are", command);
         return few(command.map(step).into_iter().collect());
     }
-    let stage = match recorder.stage {
-        Stage::Total => String::new(),
-        stage => format!(" --why-stage {}", stage.name()),
-    };
+    let stage = of_stage(recorder);
     let purpose = match recorder.threshold.starts_with('p') {
         true => "keeps evidence from the beginning: its threshold is fixed",
         false => "keeps evidence above another threshold",
@@ -44,6 +48,44 @@ pub fn after_no_evidence(
         Some(NextStep::new("records for longer, with the same threshold", command))
     });
     few(fixed.into_iter().chain(longer).collect())
+}
+
+/// Where most of what was late is what every wakeup takes: the same with a threshold above that. Loads have the names that the
+/// command line knows; `None` if the threshold or the command is not known.
+pub fn above_ordinary(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    known_loads: &[&str],
+) -> Option<NextStep> {
+    let recorder = recorder?;
+    let words = &document.provenance.command_line;
+    let why = format!("--why {}{}", as_threshold(recorder.threshold_ns?.saturating_mul(2)), of_stage(recorder));
+    let command = same_with(document, &(why + &as_written(words, "", "--sample-rate")), known_loads)?;
+    let purpose = "leaves out what only went its ordinary way through the kernel, if twice the time is soon enough";
+    Some(NextStep::new(purpose, command))
+}
+
+/// The command that records the same with more stacks; `None` if there cannot be more.
+pub fn more_samples(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<String> {
+    let recorder = recorder?;
+    let rate = match recorder.sample_rate {
+        0 => USUAL_SAMPLE_RATE,
+        had => had.saturating_mul(MORE).min(MAX_SAMPLE_RATE),
+    };
+    let words = &document.provenance.command_line;
+    let threshold = Some(as_written(words, "", "--why")).filter(|written| !written.is_empty());
+    let threshold = threshold.unwrap_or_else(|| format!(" --why {}", shell_word(&printable(&recorder.threshold))));
+    let episodes = as_written(words, "", "--why-episodes");
+    let options = format!("{}{} --sample-rate {rate}{episodes}", threshold.trim_start(), of_stage(recorder));
+    (rate > recorder.sample_rate).then(|| same_with(document, &options, known_loads))?
+}
+
+/// The option that says with what a recorder's threshold was compared.
+fn of_stage(recorder: &RecorderSummary) -> String {
+    match recorder.stage {
+        Stage::Total => String::new(),
+        stage => format!(" --why-stage {}", stage.name()),
+    }
 }
 
 /// How long to record to know the quantile for half of the time; otherwise twice as long. In s, `None` if that is too long,
@@ -96,6 +138,28 @@ mod tests {
         });
         assert_eq!(none.len(), 1, "{none:?}");
         assert!(none[0].starts_with("next: `sudo punctual record --why 15ms --why-stage total --comm "), "{none:?}");
+    }
+
+    #[test]
+    fn the_same_is_recorded_again_with_one_option_changed() {
+        let text = include_str!("../../../cli/tests/golden/why.punctual/recording.json");
+        let document = serde_json::from_str::<Document>(text).unwrap();
+        let recorder = |sample_rate| RecorderSummary {
+            threshold: "60us".into(),
+            threshold_ns: Some(60_000),
+            sample_rate,
+            ..RecorderSummary::default()
+        };
+        let higher = above_ordinary(&document, Some(&recorder(200)), &[]).unwrap();
+        let own = "-i 10ms -a 1";
+        assert_eq!(higher.command, format!("sudo punctual record --why 120us --sample-rate 200 {own}"));
+        let more = |rate| more_samples(&document, Some(&recorder(rate)), &[]);
+        for (had, next) in [(0, 1_000), (200, 800), (1_000, 4_000), (4_000, 10_000)] {
+            let expected = format!("sudo punctual record --why 60us --sample-rate {next} --why-episodes 2 {own}");
+            assert_eq!(more(had), Some(expected), "{had}");
+        }
+        assert_eq!(more(10_000), None);
+        assert_eq!(above_ordinary(&document, Some(&RecorderSummary::default()), &[]), None);
     }
 
     #[test]

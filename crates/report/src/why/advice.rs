@@ -5,7 +5,7 @@ use super::model::{EpisodeView, FollowedLoops, WhyReport};
 use super::remedy::{Setting, remedy};
 use super::words::part_of_wait;
 use crate::layout::shell_word;
-use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Kind};
+use punctual_blame::{ANSWER_OR_REQUEST, Cause, Detail, IDLE_WEIGHT, Kind};
 use punctual_recording::{counted, printable_path};
 use std::path::Path;
 
@@ -19,6 +19,13 @@ const EXAMPLE: &str = "RECORDING --episode N";
 
 /// Stands in a remedy for the number of the late thread.
 const LATE_THREAD: &str = "TID";
+
+/// What a remedy says of a thread that runs, and what of a program that is to be started.
+const FOR_STARTED: [(&str, &str); 3] = [
+    ("`sudo chrt -f -p 50 TID`", "start its program under `sudo chrt -f 50`"),
+    ("`sudo chrt -f -p PRIORITY TID`", "start its program under `sudo chrt -f PRIORITY`"),
+    ("`sudo taskset -cp CPU TID`", "start its program under `taskset -c CPU`"),
+];
 
 /// What happened, and what would change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +59,8 @@ impl Advice {
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
         let advice = Advice::on(cause, report.recording, report.setting);
         if cause.kind != Kind::Wait {
-            let advice = Advice { remedy: real_time(report, cause).or(advice.remedy), ..advice };
-            return advice.for_thread(late_thread(report));
+            let remedy = real_time(report, cause).or_else(|| with_samples(report, cause)).or(advice.remedy);
+            return Advice { remedy, ..advice }.for_thread(late_thread(report), has_ended(report));
         }
         let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
         let first = ends.first().filter(|first| first.is_worth_telling(all_ns));
@@ -72,11 +79,16 @@ impl Advice {
         Advice { happened, remedy: Some(remedy), kind: first.page() }
     }
 
-    /// The same with commands for this late thread.
-    fn for_thread(self, tid: Option<u32>) -> Advice {
-        let Some(tid) = tid else { return self };
-        let remedy = self.remedy.map(|remedy| remedy.replace(LATE_THREAD, &tid.to_string()));
-        Advice { remedy, ..self }
+    /// The same with commands for this late thread; for one that has ended, with how to start its program.
+    fn for_thread(self, tid: Option<u32>, has_ended: bool) -> Advice {
+        let told = |remedy: String| match tid {
+            _ if has_ended => {
+                FOR_STARTED.iter().fold(remedy, |told, (running, started)| told.replace(running, started))
+            }
+            Some(tid) => remedy.replace(LATE_THREAD, &tid.to_string()),
+            None => remedy,
+        };
+        Advice { remedy: self.remedy.map(told), ..self }
     }
 }
 
@@ -86,6 +98,27 @@ fn late_thread(report: &WhyReport<'_>) -> Option<u32> {
     let mut late = report.episodes.iter().map(|episode| episode.victim.tid);
     let first = late.next()?;
     late.all(|other| other == first).then_some(first)
+}
+
+/// Whether the late threads were a command's, and are gone with it.
+fn has_ended(report: &WhyReport<'_>) -> bool {
+    report.has_ended || report.loops == Some(FollowedLoops::EndedWithCommand)
+}
+
+/// Where samples would tell more, the command that takes them: of what is unknown, and of work without a stack.
+fn with_samples(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
+    let command = report.more_samples.as_ref()?;
+    let has_stacks = report.recorder.as_ref().is_some_and(|recorder| recorder.samples > 0);
+    match cause.kind {
+        Kind::Unknown if cause.who.name() != ANSWER_OR_REQUEST => Some(format!(
+            "Record again with more samples: `{command}`; the notes (--all) say what this kernel does not show."
+        )),
+        Kind::Own if !has_stacks => Some(format!(
+            "Record stacks to see what takes the time: `{command}`; then do less at once, split it among threads, or begin \
+             earlier."
+        )),
+        _ => None,
+    }
 }
 
 /// For a loop that waited among normal threads: the one change that puts it before them all comes first.
@@ -160,6 +193,7 @@ mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use punctual_blame::{Awaited, Inside, Who};
+    use punctual_recording::RecorderSummary;
     use std::path::Path;
 
     #[test]
@@ -233,6 +267,46 @@ mod tests {
         // Of other threads nobody knows whether their work is short; one that is scheduled as idle has advice of its own.
         assert!(said(None, 1_024).starts_with("Give the late thread's session more weight"));
         assert!(said(Some(FollowedLoops::RunOn), IDLE_WEIGHT).contains("another policy"));
+    }
+
+    #[test]
+    fn a_thread_that_ended_with_its_command_is_started_anew() {
+        let mut looked_at = 0;
+        for (kind, expected) in [
+            (Kind::LowerPriority, "if its work is short: start its program under `sudo chrt -f 50`."),
+            (Kind::HigherPriority, "the higher priority: start its program under `sudo chrt -f PRIORITY`."),
+            (Kind::Migration, "start its program under `taskset -c CPU`"),
+        ] {
+            let mut report =
+                WhyReport::new(Path::new("x"), 0, None, vec![of_parts(&[(kind, "other", 100)])], false, None, &[]);
+            report.followed = Some((1_000, 1_000_000_000));
+            let told = |report: &WhyReport<'_>| leading(report).remove(0).remedy.unwrap();
+            assert!(!told(&report).contains("start its program"), "{}", told(&report));
+            report.has_ended = true;
+            assert!(told(&report).contains(expected) && !told(&report).contains("TID"), "{}", told(&report));
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, 3);
+    }
+
+    #[test]
+    fn where_samples_would_tell_more_the_command_that_takes_them_is_whole() {
+        let told = |kind: Kind, samples: u64| {
+            let recorder = RecorderSummary { late: 1, kept: 1, samples, ..RecorderSummary::default() };
+            let view = of_parts(&[(kind, "late", 100)]);
+            let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), vec![view], false, None, &[]);
+            report.more_samples = Some("sudo punctual record --why 1ms --sample-rate 4000".to_owned());
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        let is_told =
+            |kind, samples| told(kind, samples).contains("`sudo punctual record --why 1ms --sample-rate 4000`");
+        assert!(
+            is_told(Kind::Unknown, 9) && is_told(Kind::Own, 0),
+            "{} {}",
+            told(Kind::Unknown, 9),
+            told(Kind::Own, 0)
+        );
+        assert!(!is_told(Kind::Own, 9) && !is_told(Kind::Irq, 0), "{} {}", told(Kind::Own, 9), told(Kind::Irq, 0));
     }
 
     #[test]

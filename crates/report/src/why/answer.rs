@@ -1,12 +1,12 @@
 //! The answer of `punctual why`.
 
-use super::advice::{self, Advice};
+use super::advice::Advice;
 use super::call_rows::CallRow;
 use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
 use super::processes::ProcessRow;
 use super::sockets::SocketRow;
-use super::{SCHEMA, apart, cost, explain, processes};
+use super::{SCHEMA, cost, processes, steps};
 use crate::NextStep;
 use crate::answer::Answer;
 use crate::layout::rfc3339;
@@ -76,7 +76,7 @@ impl<'a> WhyAnswer<'a> {
             schema: SCHEMA,
             verdict: report.verdict(),
             exit_code: 0,
-            next: next(report),
+            next: steps::next(report),
             recording: report.recording,
             cut: report.cut,
             missing_episodes: report.missing(),
@@ -101,26 +101,6 @@ impl<'a> WhyAnswer<'a> {
             episodes: chosen.map(|episode| EpisodeRow::new(report, episode)).collect(),
         }
     }
-}
-
-/// One thread alone, if it was late for another reason than most, and what would change the leading causes, each with the
-/// command that prints its page.
-pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
-    let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
-    for advice in advice::leading(report) {
-        // Two kinds may come down to the same at the end of a chain.
-        let command = explain::command(advice.kind);
-        if steps.iter().any(|step| step.command == command) {
-            continue;
-        }
-        let action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
-        steps.push(NextStep::to_change(action, explain::PURPOSE, command));
-    }
-    if report.lacks_evidence() {
-        steps.extend_from_slice(&report.without_evidence);
-    }
-    steps.truncate(advice::MAX_SHOWN);
-    steps
 }
 
 impl Answer for WhyAnswer<'_> {

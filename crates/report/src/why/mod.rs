@@ -20,6 +20,7 @@ pub(crate) mod request_times;
 mod requests;
 mod screen;
 mod sockets;
+mod steps;
 mod text;
 pub mod trace;
 pub mod tree;

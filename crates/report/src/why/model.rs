@@ -229,6 +229,12 @@ pub struct WhyReport<'a> {
     pub loops: Option<FollowedLoops>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
+    /// What to do where most of the lateness is what every wakeup takes.
+    pub above_ordinary: Option<NextStep>,
+    /// The command that records the same with more samples, if there can be more.
+    pub more_samples: Option<String>,
+    /// Whether the threads were a command's, and ended with it.
+    pub has_ended: bool,
     /// What could not be seen.
     pub blind: &'a [String],
     /// What to add to a time to get ns since 1970, UTC; 0 if that is not known.
@@ -273,6 +279,9 @@ impl<'a> WhyReport<'a> {
             followed: None,
             loops: None,
             without_evidence: Vec::new(),
+            above_ordinary: None,
+            more_samples: None,
+            has_ended: false,
             blind,
             to_unix_ns: 0,
             conditions: Vec::new(),
@@ -293,12 +302,17 @@ impl<'a> WhyReport<'a> {
     }
 
     /// Says what was not measured as it was asked for: a load that failed, a priority that was not allowed, a stop. Also takes up when
-    /// the recording was made, and how far its kernel preempts.
+    /// the recording was made, how far its kernel preempts, and whose threads they were.
     #[must_use]
     pub fn under_conditions_of(mut self, document: &Document) -> WhyReport<'a> {
         self.conditions = document.provenance.notes_with_failure();
         self.to_unix_ns = document.provenance.monotonic_to_unix_ns;
         self.setting.preemption = Preemption::of(&document.provenance.host);
+        self.measured_nothing = document.counters.wakeups == 0;
+        let followed = document.followed.as_ref();
+        self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));
+        self.loops = followed.and_then(FollowedLoops::of);
+        self.has_ended = followed.is_some_and(Followed::is_of_the_command);
         self
     }
 

@@ -49,7 +49,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) ->
         title: &title,
         context: &context("punctual why", Some(document)),
         verdict: &report.verdict(),
-        next: &super::answer::next(report),
+        next: &super::steps::next(report),
         warnings: &warnings,
         blind: report.blind,
     };

@@ -55,7 +55,7 @@ pub(super) fn longest_first<'report>(report: &'report WhyReport<'_>) -> Vec<&'re
 /// Which recording it is, and what to do next.
 pub(super) fn ending(report: &WhyReport<'_>) -> String {
     let begun = day(report.started_ns, report.to_unix_ns).map(|day| format!(", begun {day}")).unwrap_or_default();
-    let steps = next_text(&super::answer::next(report));
+    let steps = next_text(&super::steps::next(report));
     format!("\nrecording: {}{begun}\n{steps}", printable_path(report.recording))
 }
 

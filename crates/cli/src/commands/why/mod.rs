@@ -11,11 +11,9 @@ use punctual_blame::folded;
 use punctual_recording::{
     Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::after_no_evidence;
-use punctual_report::why::{
-    ExplainAnswer, FollowedLoops, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text, whole_text,
-};
+use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text, whole_text};
 use punctual_report::why::{cost, handlers};
+use punctual_report::{above_ordinary, after_no_evidence, more_samples};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
@@ -59,10 +57,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         report = report.of_thread(only);
     }
     report.functions_left_out = functions_left_out;
-    report.measured_nothing = document.counters.wakeups == 0;
-    report.followed = document.followed.as_ref().map(|_| (document.counters.wakeups, document.measured_ns()));
-    report.loops = document.followed.as_ref().and_then(FollowedLoops::of);
-    report.without_evidence = after_no_evidence(document, report.recorder.as_ref(), &punctual_load::names());
+    add_commands(&mut report, document);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness, document);
         code = code.max(artifacts.write(file, page));
@@ -78,6 +73,17 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         output::print_text(&if arguments.all { whole_text(&report) } else { text(&report) });
     }
     Ok(code)
+}
+
+/// Adds the commands that record the same once more, differently.
+fn add_commands(report: &mut WhyReport<'_>, document: &Document) {
+    let (recorder, loads) = (report.recorder.as_ref(), punctual_load::names());
+    let without_evidence = after_no_evidence(document, recorder, &loads);
+    let above = above_ordinary(document, recorder, &loads);
+    let more = more_samples(document, recorder, &loads);
+    report.without_evidence = without_evidence;
+    report.above_ordinary = above;
+    report.more_samples = more;
 }
 
 /// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
