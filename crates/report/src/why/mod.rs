@@ -35,6 +35,7 @@ pub use handlers_answer::HandlersAnswer;
 pub use model::{EpisodeView, FollowedLoops, OnlyThread, WhyReport};
 pub use screen::text;
 pub use text::{episode_text, whole_text};
+pub use verdict::failure;
 
 /// The name and version of the JSON.
 const SCHEMA: &str = "punctual.why/1";

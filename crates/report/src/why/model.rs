@@ -8,9 +8,8 @@ use punctual_blame::{
     ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, SocketRead, Split, Summary,
     Turn, Who, is_nesting_known, summarize,
 };
-use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::episode::Victim;
-use punctual_recording::{Document, Episode, Followed, RecorderSummary, Stage, agreeing, counted, grouped};
+use punctual_recording::{Document, Episode, Followed, RecorderSummary, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -178,14 +177,6 @@ pub struct OnlyThread {
     pub others_void: u64,
 }
 
-impl OnlyThread {
-    /// Whose wakeups these are, to follow *3 wakeups*.
-    pub(super) fn in_words(&self) -> String {
-        let is_number = self.asked.bytes().all(|byte| byte.is_ascii_digit());
-        format!(" of {}{}", if is_number { "thread " } else { "" }, self.asked)
-    }
-}
-
 /// What became of loops after they were followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowedLoops {
@@ -319,29 +310,6 @@ impl<'a> WhyReport<'a> {
     /// Causes over all episodes with complete evidence, largest first.
     pub fn causes(&self) -> &[Cause] {
         &self.summary.causes
-    }
-
-    /// What is left out for want of room, each in a sentence without a full stop.
-    pub fn left_out_for_room(&self) -> Vec<String> {
-        let without = self.episodes.iter().filter(|episode| episode.without_details).count();
-        let episodes = (without > 0).then(|| {
-            format!(
-                "{} of {} {} shown as totals only; full detail would exceed {} MB: --episode N shows one in full",
-                grouped(without as u64),
-                counted(self.episodes.len(), "episode"),
-                agreeing(without, "is", "are"),
-                MAX_DETAIL_BYTES / 1_000_000
-            )
-        });
-        let functions = (self.functions_left_out > 0).then(|| {
-            format!(
-                "{} {} merged into their callers to keep the call trees under {} MB",
-                counted(self.functions_left_out, "function"),
-                agreeing(self.functions_left_out, "was", "were"),
-                MAX_TREE_BYTES / 1_000_000
-            )
-        });
-        episodes.into_iter().chain(functions).collect()
     }
 
     /// How much of the late time a cause must have for a line of its own, thousandths of ns.

@@ -3,6 +3,7 @@
 use super::model::WhyReport;
 use crate::layout::{agreeing, counted, grouped};
 use punctual_blame::Kind;
+use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{RecorderSummary, Stage, format_ns};
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
@@ -46,6 +47,31 @@ impl Notes {
     /// Those about this recording, which leave out what no recording on this machine has.
     pub(super) fn of_this_recording(self) -> Vec<String> {
         self.first.into_iter().chain(self.more).collect()
+    }
+}
+
+impl WhyReport<'_> {
+    /// What is left out for want of room, each in a sentence without a full stop.
+    pub fn left_out_for_room(&self) -> Vec<String> {
+        let without = self.episodes.iter().filter(|episode| episode.without_details).count();
+        let episodes = (without > 0).then(|| {
+            format!(
+                "{} of {} {} shown as totals only; full detail would exceed {} MB: --episode N shows one in full",
+                grouped(without as u64),
+                counted(self.episodes.len(), "episode"),
+                agreeing(without, "is", "are"),
+                MAX_DETAIL_BYTES / 1_000_000
+            )
+        });
+        let functions = (self.functions_left_out > 0).then(|| {
+            format!(
+                "{} {} merged into their callers to keep the call trees under {} MB",
+                counted(self.functions_left_out, "function"),
+                agreeing(self.functions_left_out, "was", "were"),
+                MAX_TREE_BYTES / 1_000_000
+            )
+        });
+        episodes.into_iter().chain(functions).collect()
     }
 }
 

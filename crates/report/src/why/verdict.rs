@@ -3,10 +3,10 @@
 use super::advice::is_own_work_to_blame;
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
-use super::model::WhyReport;
+use super::model::{OnlyThread, WhyReport};
 use super::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
-use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
+use punctual_recording::{Document, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
 
 /// Threads that, all together, wake up less often than once in this time, ns, may be loops that never sleep.
@@ -14,6 +14,21 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Among this many late wakeups, leaving one out changes little.
 const MANY_LEFT_OUT: u64 = 10;
+
+/// The sentence about a recording's own end, if it did not end in order: its own, or else that of its flight recorder, which may have
+/// had room for one.
+pub fn failure(document: &Document, recorder: Option<&RecorderSummary>) -> Option<String> {
+    let unwritten = || Some(format!("It failed: {}.", recorder?.failure.as_ref()?));
+    crate::recording::verdict::failure_in_words(document).or_else(unwritten)
+}
+
+impl OnlyThread {
+    /// Whose wakeups these are, to follow *3 wakeups*.
+    pub(super) fn in_words(&self) -> String {
+        let is_number = self.asked.bytes().all(|byte| byte.is_ascii_digit());
+        format!(" of {}{}", if is_number { "thread " } else { "" }, self.asked)
+    }
+}
 
 impl WhyReport<'_> {
     /// What these wakeups did to count as late: `were later than 1.00 ms`.

@@ -49,8 +49,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     let document = recording.document();
     let cut = recording.is_cut() || is_cut;
     let blind = &document.provenance.blind;
-    let unwritten = || Some(format!("It failed: {}.", recorder.as_ref()?.failure.as_ref()?));
-    let failure = punctual_report::failure_in_words(document).or_else(unwritten);
+    let failure = punctual_report::why::failure(document, recorder.as_ref());
     let report = WhyReport::new(&path, document.provenance.started_ns, recorder, views, cut, failure, blind);
     let mut report = report.under_conditions_of(document);
     if let Some(only) = only {
