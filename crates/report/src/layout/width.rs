@@ -151,6 +151,7 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
             let behind = first_blank + at;
             text[behind..].find(' ').map_or(text.len(), |blank| behind + blank)
         });
+        let end = if opened { end } else { end + unit_behind(&text[..end], &text[end..]) };
         let blanks = text[end..].len() - text[end..].trim_start_matches(' ').len();
         pieces.push(Piece { text: &text[..end], gap: &text[end..end + blanks] });
         text = &text[end + blanks..];
@@ -158,9 +159,27 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
+/// What stays on the line of its number.
+const UNITS: [&str; 7] = ["%", "ns", "us", "ms", "s", "min", "h"];
+
+/// How long a space and the unit behind it are, bytes, if what stands before is a number; 0 if there is none.
+fn unit_behind(number: &str, rest: &str) -> usize {
+    let word = rest.strip_prefix(' ').and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+    if is_unit && number.ends_with(|letter: char| letter.is_ascii_digit()) { 1 + word.len() } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_and_its_unit_share_a_line() {
+        assert_eq!(wrapped("it ran 16.2 ms late", 12), "it ran\n16.2 ms late");
+        assert_eq!(wrapped("of 26.6 %. X", 8), "of\n26.6 %.\nX");
+        assert_eq!(wrapped("it is 7 samples", 9), "it is 7\nsamples");
+        assert_eq!(wrapped("so many as", 7), "so many\nas");
+    }
 
     #[test]
     fn sentences_go_on_where_they_began_and_labels_further_in() {
