@@ -232,7 +232,7 @@ pub struct WhyReport<'a> {
     pub(super) to_unix_ns: i64,
     /// What was not measured as it was asked for, in sentences that have no end of their own.
     pub(super) conditions: Vec<String>,
-    /// What the late threads are, and how far the recorded kernel preempts.
+    /// What the late threads are, and under what they were recorded.
     pub(super) setting: Setting,
     /// Causes over all episodes that are whole.
     pub(super) summary: Summary,
@@ -299,6 +299,7 @@ impl<'a> WhyReport<'a> {
         self.conditions = document.provenance.notes_with_failure();
         self.to_unix_ns = document.provenance.monotonic_to_unix_ns;
         self.setting.preemption = Preemption::of(&document.provenance.host);
+        self.setting.is_kept_awake = document.provenance.configuration.power_request;
         self.measured_nothing = document.counters.wakeups == 0;
         let followed = document.followed.as_ref();
         self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));

@@ -10,6 +10,10 @@ const OF_THIS_RECORDING: &str = " (this recording)";
 /// The kernel's threads that belong to one CPU, by what stands before its number.
 const BOUND: [&str; 7] = ["cpuhp/", "irq_work/", "ksoftirqd/", "ktimers/", "kworker/", "migration/", "rcuc/"];
 
+/// What is left where deep idle states were forbidden and the way out of idle was long all the same.
+const KEPT_AWAKE: &str = "Deep idle states were forbidden already while this was recorded: what is left is idle=poll on the kernel's \
+                          command line or, in a virtual machine, what its host does while a CPU idles.";
+
 /// What all late threads are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Class {
@@ -38,11 +42,14 @@ impl Class {
     }
 }
 
-/// What the late threads are, and how far the recorded kernel preempts.
+/// What the late threads are, and under what they were recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Setting {
+    /// How far the recorded kernel preempts.
     pub(super) preemption: Preemption,
     pub(super) late: Class,
+    /// Whether punctual held a request against deep idle states meanwhile, as it does for its own threads.
+    pub(super) is_kept_awake: bool,
 }
 
 /// What would change a cause there, in the imperative; `None` if there is nothing to change.
@@ -51,6 +58,9 @@ pub(super) fn remedy(cause: &Cause, setting: Setting) -> Option<String> {
         let known = setting.preemption.remedy(cause.kind, cause.who.name()).or_else(|| cause.remedy());
         known.map(str::to_owned)
     };
+    if cause.kind == Kind::IdleExit && setting.is_kept_awake {
+        return Some(KEPT_AWAKE.to_owned());
+    }
     of_the_culprit(cause, setting).or_else(|| of_the_late(cause, setting.late)).or_else(of_general_use)
 }
 
@@ -183,7 +193,7 @@ mod tests {
     }
 
     fn told(cause: &Cause, preemption: Preemption, late: Class) -> String {
-        remedy(cause, Setting { preemption, late }).expect("there is something to change")
+        remedy(cause, Setting { preemption, late, ..Setting::default() }).expect("there is something to change")
     }
 
     #[test]
@@ -244,6 +254,15 @@ mod tests {
         assert!(!cannot.contains("chrt"), "{cannot}");
         let told = told(&cause(Kind::HigherPriority, "irq/x"), Preemption::RealTime, Class::RealTime);
         assert!(!told.contains("/proc/irq/"), "{told}");
+    }
+
+    #[test]
+    fn deep_idle_states_are_not_to_be_forbidden_twice() {
+        let told = |is_kept_awake| {
+            remedy(&cause(Kind::IdleExit, "idle"), Setting { is_kept_awake, ..Setting::default() }).unwrap()
+        };
+        assert!(told(false).contains("/dev/cpu_dma_latency") && !told(true).contains("/dev/cpu_dma_latency"));
+        assert!(told(true).contains("idle=poll"), "{}", told(true));
     }
 
     #[test]
