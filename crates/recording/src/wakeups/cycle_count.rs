@@ -49,6 +49,10 @@ pub struct CycleCount {
     /// Threads whose timers keep to the grid but woke them in fewer than half of its periods, and that overran: where
     /// they do not sleep in between, any number of cycles looks like one. They count no `periods`.
     pub starved: u64,
+    /// How many periods these threads had, from the first of their own timers to the last.
+    pub starved_periods: u64,
+    /// How many of these periods began within overruns that a single wakeup proves.
+    pub starved_within: u64,
 }
 
 /// What a loop does about the periods that begin during a long cycle.
@@ -107,6 +111,18 @@ impl CycleCount {
         self.not_made_up = self.not_made_up.saturating_add(other.not_made_up);
         self.held = self.held.saturating_add(other.held);
         self.starved = self.starved.saturating_add(other.starved);
+        self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
+        self.starved_within = self.starved_within.saturating_add(other.starved_within);
+    }
+
+    /// All periods that are known, those of starved threads too.
+    pub fn all_periods(&self) -> u64 {
+        self.periods.saturating_add(self.starved_periods)
+    }
+
+    /// Periods that certainly began while an earlier cycle still ran, those of starved threads too.
+    pub fn all_began_within(&self) -> u64 {
+        self.began_within().saturating_add(self.starved_within)
     }
 
     /// The least number of overruns that there can have been.

@@ -113,9 +113,9 @@ impl Thread {
             let (count, joined) = counted(self.by_timer);
             let not_woken = periods.saturating_sub(timers).saturating_sub(count.held);
             // Without a grid nothing tells which periods passed.
-            let starved = u64::from(starved && count.overruns > 0);
+            let (starved, starved_periods) = if starved && count.overruns > 0 { (1, periods) } else { (0, 0) };
             let count = if is_meant { CycleCount { periods, not_woken, ..count } } else { count };
-            return Some((CycleCount { starved, ..count }, joined));
+            return Some((CycleCount { starved, starved_periods, ..count }, joined));
         }
         let (count, joined) = counted(self.by_time);
         (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some((count, joined))
@@ -156,7 +156,9 @@ impl Cycles {
             let unseen = unseen(tid);
             let untold = CycleCount { untold: 1, ..CycleCount::default() };
             let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
-            (tid, CycleCount { unseen, ..count }, joined)
+            // Of any other thread its grid tells which periods began without a wakeup.
+            let starved_within = count.starved_within.min(count.starved_periods);
+            (tid, CycleCount { unseen, starved_within, ..count }, joined)
         })
     }
 }
@@ -363,8 +365,11 @@ mod tests {
         };
         let count = of(0);
         assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 1), "{count:?}");
+        // What followed the last stretch is not known.
+        assert_eq!((count.starved_periods, count.starved_within), (292, 29 * 8), "{count:?}");
         let count = of(37_001);
         assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 0), "{count:?}");
+        assert_eq!((count.starved_periods, count.starved_within), (0, 0), "{count:?}");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) const MAX_DOUBTFUL: usize = 1 << 17;
 pub(super) struct Series {
     count: CycleCount,
     pub(super) open: Option<Open>,
+    /// Periods that began within cycles of which a single wakeup proves that they overran.
+    within: u64,
     usual: Usual,
     /// What long stretches show. Most threads have none.
     evidence: Option<Box<Evidence>>,
@@ -123,7 +125,11 @@ impl Series {
             }
         }
         self.count.take(length_ns, missed.unwrap_or(0), period_ns);
-        let is_certain = open.first_slept_ns.is_some_and(|slept| slept.saturating_sub(open.due_ns) > period_ns);
+        let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
+        let is_certain = awake_ns > period_ns;
+        if is_certain && !open.ends {
+            self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
+        }
         self.count.certain += u64::from(is_certain && !open.ends);
         self.count.ending += u64::from(is_certain && open.ends);
         let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
@@ -150,6 +156,12 @@ impl Series {
         }
     }
 
+    /// Takes the periods that began within an overrun of this length, before the one for which the thread was woken next.
+    fn take_within(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
+        let within = (length_ns.saturating_sub(1) / period_ns).min(missed);
+        self.within = self.within.saturating_add(within);
+    }
+
     fn not_made_up(&mut self, periods: u64) {
         self.count.not_made_up = self.count.not_made_up.saturating_add(periods);
     }
@@ -174,11 +186,13 @@ impl Series {
         };
         let explained = self.doubtful.iter().take_while(is_explained).count();
         let mut evidence = self.evidence.take().unwrap_or_default();
-        for cycle in &self.doubtful[explained..] {
+        let doubtful = std::mem::take(&mut self.doubtful);
+        for cycle in &doubtful[explained..] {
             // Taken above, like all cycles.
             self.count.cycles -= 1;
             self.count.take(cycle.length_ns, cycle.missed, period_ns);
             self.count.certain += 1;
+            self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);
         }
         self.not_made_up(evidence.untold_periods());
@@ -189,8 +203,9 @@ impl Series {
             partly: shown.partly,
             limited: shown.limited,
             limit: shown.limit,
+            starved_within: self.within,
             ..self.count
         };
-        (self.count, self.doubtful[..explained].iter().map(|cycle| cycle.due_ns).collect())
+        (self.count, doubtful[..explained].iter().map(|cycle| cycle.due_ns).collect())
     }
 }

@@ -239,11 +239,12 @@ fn longest_in_words(count: &CycleCount) -> String {
 /// The sentence about periods that began without a wakeup, with a space before; empty if there are none.
 fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
-    let (without, within) = (sum(&|count| count.not_woken), sum(&CycleCount::began_within));
+    let without = sum(&|count| count.not_woken.saturating_add(count.starved_within));
+    let within = sum(&CycleCount::all_began_within);
     if without == 0 {
         return String::new();
     }
-    let periods = counted(sum(&|count| count.periods), "period");
+    let periods = counted(sum(&CycleCount::all_periods), "period");
     if within == 0 {
         return format!(" Of {periods} {} began without a wakeup that was seen.", grouped(without));
     }
@@ -251,7 +252,7 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
-    let within_of: Vec<_> = rows.iter().filter(|(_, count)| count.began_within() > 0).collect();
+    let within_of: Vec<_> = rows.iter().filter(|(_, count)| count.all_began_within() > 0).collect();
     let first = within_of.first().map(|(_, count)| count.after_overrun());
     let common = first.filter(|first| within_of.iter().all(|(_, other)| other.after_overrun() == *first));
     let meaning = if common.is_some() || within_of.len() > MAX_NAMED {
@@ -352,7 +353,8 @@ pub(crate) struct CyclesRow<'a> {
     ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
     periods: u64,
-    /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen.
+    /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen. Of a thread that woke in
+    /// fewer than half of its periods, those that certainly began within the previous cycle.
     not_woken: u64,
     /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips`, `makes-up-for-some` or
     /// `unknown`.
@@ -380,8 +382,8 @@ impl<'a> CyclesRow<'a> {
                 unseen: count.unseen,
                 least_overruns: count.least_overruns(),
                 ending: count.ending,
-                periods: count.periods,
-                not_woken: count.not_woken,
+                periods: count.all_periods(),
+                not_woken: count.not_woken.saturating_add(count.starved_within),
                 after_overrun: count.after_overrun().name(),
                 held: count.held,
                 makes_up_for: count.after_overrun().limit(),

@@ -184,6 +184,18 @@ fn no_number_is_exact_where_more_may_have_overrun() {
          cycles in a row. Fewer than half of the periods of 1 thread began with a wakeup: cycles between which it does not sleep cannot be told apart, and \
          count as one."
     );
+    // Its worst number is of periods: it has few cycles because it is so often late.
+    let known = said(&|count: &mut CycleCount| {
+        starved(count);
+        (count.starved_periods, count.starved_within) = (3_000, 2_400);
+    });
+    assert!(
+        known.contains(
+            " cycles in a row. Of 3,000 periods 2,400 began before the previous cycle had ended. The loop catches up: each of these is an \
+             overrun. Fewer than half "
+        ),
+        "{known}"
+    );
     // One that skips periods has one overrun in each stretch, but a wakeup that nobody saw may hide one.
     let skips = |count: &mut CycleCount| (count.periods, count.not_woken, count.skipped) = (300, 87, 9);
     assert!(said(&skips).contains(" in 34 of 213 cycles"), "{}", said(&skips));
