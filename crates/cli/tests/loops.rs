@@ -91,6 +91,26 @@ fn the_overruns_of_a_loop_are_those_that_it_would_count_itself() {
 }
 
 #[test]
+fn the_periods_that_a_loop_overran_are_compared_whatever_it_does_about_them() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", true);
+    write(&directory.path().join("b"), "2", false);
+    let found = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    let row = &found["counts"][0];
+    assert_eq!((&row["kind"], &row["name"]), (&"periods".into(), &"my-loop".into()), "{row}");
+    for (side, overran) in [("a", 360), ("b", 300)] {
+        let report = json(&run(directory.path(), &["report", side, "--json"]));
+        assert_eq!(row[side]["periods"], report["cycles"][0]["periods"], "{row}");
+        assert_eq!((&row[side]["events"], &row[side]["least"]), (&overran.into(), &overran.into()), "{row}");
+    }
+    let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
+    assert!(
+        text.starts_with("These runs show no difference in periods of 1.00 ms that my-loop overran: 300 of 60,0"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_row_of_cycles_is_reported_as_one() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a"), "1", true);

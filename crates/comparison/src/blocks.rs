@@ -26,7 +26,8 @@ pub struct Run {
     pub stages: BTreeMap<(String, Stage), RunStage>,
     /// The cycles of followed loops that were recorded with their period, by measure; not gathered with the wakeups.
     pub cycles: BTreeMap<String, CycleCount>,
-    /// When single wakeups of followed loops took longer than the period, until their thread slept again, by measure.
+    /// When single wakeups of followed loops took longer than the period, until their thread slept again, by measure; each
+    /// counts for as many periods as it took.
     pub long_responses: BTreeMap<String, InTime>,
     /// When its slow requests ended, as far as evidence of them was kept; not gathered with the wakeups.
     pub slow_requests: Option<InTime>,
@@ -58,7 +59,7 @@ pub struct Gather {
     length_ns: u64,
     /// The period of followed loops, if it is known.
     period_ns: Option<u64>,
-    /// By measure: the wakeups that took longer.
+    /// By measure: the wakeups that took longer, each as so many periods.
     long_responses: BTreeMap<usize, InTime>,
     /// Where each thread's stages are counted, by thread id.
     measure_of: BTreeMap<u32, usize>,
@@ -95,9 +96,11 @@ impl Gather {
     pub fn push(&mut self, wakeup: &Wakeup) {
         let Some(&measure) = self.measure_of.get(&wakeup.tid) else { return };
         let response_ns = wakeup.work_ns.map(|work_ns| wakeup.total_ns.saturating_add(work_ns));
-        if self.period_ns.zip(response_ns).is_some_and(|(period_ns, response_ns)| response_ns > period_ns) {
+        let long = self.period_ns.zip(response_ns).filter(|(period_ns, response_ns)| response_ns > period_ns);
+        if let Some((period_ns, response_ns)) = long {
             let new = || InTime::new(self.first_ns, self.length_ns);
-            self.long_responses.entry(measure).or_insert_with(new).take(wakeup.expected_ns);
+            let in_time = self.long_responses.entry(measure).or_insert_with(new);
+            in_time.take_several(wakeup.expected_ns, response_ns / period_ns.max(1));
         }
         let since = wakeup.expected_ns.saturating_sub(self.first_ns);
         let stretch = ((since / self.stretch_ns) as usize).min(self.stretches - 1);

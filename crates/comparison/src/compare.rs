@@ -1,11 +1,12 @@
 //! Two sides of runs, compared.
 
 use crate::blocks::{Run, RunStage};
-use crate::counts::{CountComparison, counts, name_of};
+use crate::counts::{CountComparison, counts};
 use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::Difference;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
+use crate::loops::name_of;
 use crate::matching::matching;
 use crate::notes::notes;
 use crate::ratio::{CONFIDENCE, Demand, Ratio, ratio_with, runs_needed, unsteady};

@@ -8,12 +8,14 @@
 
 use crate::blocks::Run;
 use crate::devices::RateRatio;
+use crate::events::{EventCount, OfRun};
 use crate::figure::{Estimate, Figure};
+use crate::loops;
 use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, runs_that_find};
 use crate::resample::variance_of_sum;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
-use punctual_recording::{CycleCount, Document, Stage};
+use punctual_recording::{Document, Stage};
 use std::collections::BTreeSet;
 
 /// The most loops, or devices, that are compared: a program may have any number of threads.
@@ -36,6 +38,13 @@ pub enum Counted {
         /// The period, ns.
         period_ns: u64,
     },
+    /// Periods of this length, ns, that the loops of this name overran; out of all that the time held.
+    Periods {
+        /// The threads' name.
+        of: String,
+        /// The period, ns.
+        period_ns: u64,
+    },
     /// Requests that took longer than this, ns; in the time that was watched.
     Requests {
         /// The threshold, ns.
@@ -46,19 +55,6 @@ pub enum Counted {
         /// The device.
         of: String,
     },
-}
-
-/// A side's events, over all its runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EventCount {
-    /// How many there were at most.
-    pub events: u64,
-    /// How many there were at least: fewer if some wakeups were not seen, or if it is unknown whether a loop catches up.
-    pub least: u64,
-    /// Out of how many cycles or blocks, or in how much time, ns; 0 if they could not be counted.
-    pub exposure: u64,
-    /// Out of how many requests, if that was counted in every run; `None` for others.
-    pub all: Option<u64>,
 }
 
 /// Events of one kind on both sides.
@@ -79,14 +75,6 @@ pub struct CountComparison {
     pub runs_needed: Option<usize>,
 }
 
-/// One run's events.
-#[derive(Debug, Clone, Default)]
-struct OfRun {
-    count: EventCount,
-    /// How many came in each stretch of time, as far as their times are known.
-    in_time: Vec<f64>,
-}
-
 /// The threshold, ns, if slow requests were counted above a fixed one: one that follows the wakeups counts as many on
 /// every machine.
 pub fn slow_request_ns(document: &Document) -> Option<u64> {
@@ -98,10 +86,14 @@ pub fn slow_request_ns(document: &Document) -> Option<u64> {
 pub(crate) fn counts(a: &[Run], b: &[Run], is_paired: bool, confidence: f64) -> Vec<CountComparison> {
     let mut rows: Vec<(Counted, [Vec<OfRun>; 2])> = Vec::new();
     if let Some(period_ns) = shared(a, b, |document| document.followed.as_ref()?.period_ns) {
-        let names: BTreeSet<&str> = loops(a).intersection(&loops(b)).copied().collect();
+        let names: BTreeSet<&str> = loops::names(a).intersection(&loops::names(b)).copied().collect();
         for name in names.into_iter().take(MAX_LOOPS) {
-            let of = |runs: &[Run]| runs.iter().map(|run| cycles(run, name)).collect();
-            rows.push((Counted::Cycles { of: name.to_owned(), period_ns }, [of(a), of(b)]));
+            let by_period = loops::have_periods(a, name) && loops::have_periods(b, name);
+            let count: fn(&Run, &str) -> OfRun = if by_period { loops::periods } else { loops::cycles };
+            let of_runs = |runs: &[Run]| runs.iter().map(|run| count(run, name)).collect();
+            let of = name.to_owned();
+            let what = if by_period { Counted::Periods { of, period_ns } } else { Counted::Cycles { of, period_ns } };
+            rows.push((what, [of_runs(a), of_runs(b)]));
         }
     }
     if let Some(threshold_ns) = shared(a, b, slow_request_ns) {
@@ -135,28 +127,6 @@ fn underruns(run: &Run, device: &str) -> OfRun {
     let Some(own) = run.served.iter().find(|own| own.device == device) else { return OfRun::default() };
     let count = EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks, all: None };
     OfRun { count, in_time: own.in_time.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
-}
-
-/// The name before policy and priority, because these may be what was changed.
-pub(crate) fn name_of(measure: &str) -> &str {
-    measure.rsplit_once(' ').map_or(measure, |(name, _)| name)
-}
-
-/// The names of the loops of any run.
-fn loops(runs: &[Run]) -> BTreeSet<&str> {
-    runs.iter().flat_map(|run| run.cycles.keys()).map(|measure| name_of(measure)).collect()
-}
-
-fn cycles(run: &Run, name: &str) -> OfRun {
-    let mut sum = CycleCount::default();
-    run.cycles.iter().filter(|(measure, _)| name_of(measure) == name).for_each(|(_, count)| sum.add(count));
-    let mut in_time: Vec<f64> = Vec::new();
-    for (_, long) in run.long_responses.iter().filter(|(measure, _)| name_of(measure) == name) {
-        in_time.resize(long.counts().len(), 0.0);
-        in_time.iter_mut().zip(long.counts()).for_each(|(sum, count)| *sum += count);
-    }
-    let (least, events) = sum.own_overruns_between();
-    OfRun { count: EventCount { events, least, exposure: sum.own_cycles(), all: None }, in_time }
 }
 
 fn requests(run: &Run) -> OfRun {
@@ -273,7 +243,7 @@ pub(crate) mod tests {
     use crate::served::Served;
     use proptest::prelude::*;
     use punctual_random::Random;
-    use punctual_recording::Followed;
+    use punctual_recording::{CycleCount, Followed};
     use std::collections::BTreeMap;
 
     const RUN_NS: u64 = 5_000_000_000;
@@ -447,6 +417,31 @@ pub(crate) mod tests {
         assert_eq!(after(10, 0), (180, 180, 15_180), "catches up");
         assert_eq!(after(0, 10), (30, 30, 15_000), "skips");
         assert_eq!(after(0, 0), (30, 180, 15_000), "either");
+    }
+
+    #[test]
+    fn a_run_of_half_the_cycles_is_worse() {
+        let of = |count: CycleCount| {
+            let mut runs = of_loop("robot-ctl other", count.overruns);
+            runs.iter_mut().flat_map(|run| run.cycles.values_mut()).for_each(|own| *own = count);
+            runs
+        };
+        let kept = |cycles: u64, overruns: u64| {
+            let count = CycleCount { cycles, overruns, certain: overruns, on_grid: cycles, ..CycleCount::default() };
+            CycleCount { periods: 5_000, not_woken: 5_000 - cycles, ..count }
+        };
+        // One cycle in a hundred overran on both sides, but one side skipped half of its periods.
+        let found = counts(&of(kept(4_950, 50)), &of(CycleCount { skipped: 25, ..kept(2_500, 25) }), false, 0.95);
+        let [row] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(row.what, Counted::Periods { of: "robot-ctl".to_owned(), period_ns: 1_000_000 });
+        assert_eq!((row.a.events, row.b.events, row.b.exposure), (150, 7_500, 15_000), "{row:?}");
+        assert_eq!((row.outcome, row.ratio.estimate), (Outcome::Worse, Some(50.0)), "{row:?}");
+        // All cycles of one side overran, and half of those of the other, which hardly ran.
+        let (cycles, overruns, certain) = (60, 30, 30);
+        let starved = CycleCount { cycles, overruns, certain, starved: 1, on_grid: 60, ..CycleCount::default() };
+        let starved = CycleCount { starved_periods: 5_000, starved_within: 4_940, ..starved };
+        let found = counts(&of(kept(2_500, 2_500)), &of(starved), false, 0.95);
+        assert!(found[0].ratio.estimate.is_some_and(|ratio| (ratio - 1.976).abs() < 1e-9), "{found:?}");
     }
 
     /// Three runs of devices with a thousand blocks, each with so many underruns all over it.

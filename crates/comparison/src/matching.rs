@@ -1,6 +1,6 @@
 //! Which measures of two sides are of the same threads.
 
-use crate::counts::name_of;
+use crate::loops::name_of;
 use std::collections::BTreeSet;
 
 /// The name of the thread of `punctual reserve run`, which is followed with its command.

@@ -53,6 +53,19 @@ pub struct CycleCount {
     pub starved_periods: u64,
     /// How many of these periods began within overruns that a single wakeup proves.
     pub starved_within: u64,
+    /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
+    pub on_grid: u64,
+}
+
+/// Periods of loops in which a cycle that was due earlier still ran, whatever the loop then does about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverrunPeriods {
+    /// How many there were at least.
+    pub least: u64,
+    /// How many there were at most.
+    pub most: u64,
+    /// Out of how many periods.
+    pub all: u64,
 }
 
 /// What a loop does about the periods that begin during a long cycle.
@@ -113,6 +126,7 @@ impl CycleCount {
         self.starved = self.starved.saturating_add(other.starved);
         self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
+        self.on_grid = self.on_grid.saturating_add(other.on_grid);
     }
 
     /// All periods that are known, those of starved threads too.
@@ -147,6 +161,18 @@ impl CycleCount {
         // In each certain overrun one began at least, which had no wakeup unless the overrun ended after that was due.
         let certain = self.certain.saturating_sub(self.past_next).min(self.not_woken);
         self.not_woken.saturating_sub(self.unseen).max(certain)
+    }
+
+    /// The periods that its cycles overran, out of all that the time held: a loop that is kept from running has few cycles, but
+    /// as many periods. `None` where the timers of a thread that has cycles do not show its periods.
+    pub fn overrun_periods(&self) -> Option<OverrunPeriods> {
+        if self.cycles == 0 || self.on_grid < self.cycles {
+            return None;
+        }
+        let all = self.all_periods();
+        let began = self.all_began_within().saturating_add(self.past_next);
+        let least = self.certain.max(began).max(self.least_overruns()).min(all);
+        Some(OverrunPeriods { least, most: self.overruns.min(all).max(least), all })
     }
 
     /// What the loop does about periods that begin during a long cycle.
@@ -338,6 +364,43 @@ mod tests {
         assert_eq!(both.after_overrun(), AfterOverrun::MakesUpFor(5));
         both.add(&CycleCount { made_up: 12, ..count(0, 0) });
         assert_eq!(both.after_overrun(), AfterOverrun::Unknown);
+    }
+
+    #[test]
+    fn periods_that_were_overrun_are_counted_alike_whatever_the_loop_does_about_them() {
+        let (cycles, periods, not_woken) = (5_000, 5_060, 60);
+        let count = CycleCount {
+            cycles,
+            overruns: 10,
+            certain: 10,
+            past_next: 3,
+            periods,
+            not_woken,
+            on_grid: cycles,
+            ..CycleCount::default()
+        };
+        for (made_up, skipped) in [(10, 0), (0, 10), (0, 0)] {
+            let found = CycleCount { made_up, skipped, ..count }.overrun_periods();
+            assert_eq!(found, Some(OverrunPeriods { least: 63, most: 63, all: 5_060 }), "{made_up} {skipped}");
+        }
+        let found = CycleCount { unseen: 60, certain: 0, past_next: 0, ..count }.overrun_periods();
+        assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, all: 5_060 }));
+        // A thread of the same name that is starved; and one whose periods are not known.
+        let starved = CycleCount {
+            cycles: 60,
+            overruns: 30,
+            certain: 30,
+            starved: 1,
+            starved_periods: 5_000,
+            starved_within: 4_900,
+            on_grid: 60,
+            ..CycleCount::default()
+        };
+        let mut both = count;
+        both.add(&starved);
+        assert_eq!(both.overrun_periods(), Some(OverrunPeriods { least: 4_963, most: 4_963, all: 10_060 }));
+        both.add(&CycleCount { cycles: 1, ..CycleCount::default() });
+        assert_eq!(both.overrun_periods(), None);
     }
 
     #[test]

@@ -158,7 +158,8 @@ impl Cycles {
             let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
             // Of any other thread its grid tells which periods began without a wakeup.
             let starved_within = count.starved_within.min(count.starved_periods);
-            (tid, CycleCount { unseen, starved_within, ..count }, joined)
+            let on_grid = if count.all_periods() > 0 { count.cycles } else { 0 };
+            (tid, CycleCount { unseen, starved_within, on_grid, ..count }, joined)
         })
     }
 }
@@ -345,7 +346,8 @@ mod tests {
         };
         let mut wakeups: Vec<_> = (0..500).map(|number| (due(number), Some(100_000), true)).collect();
         let count = counted(&wakeups);
-        let expected = CycleCount { cycles: 500, longest_ns: 200_000, periods: 500, ..CycleCount::default() };
+        let expected =
+            CycleCount { cycles: 500, longest_ns: 200_000, periods: 500, on_grid: 500, ..CycleCount::default() };
         assert_eq!(count, expected);
         // Periods that passed while it caught up are counted, and so is the cycle that was too long.
         wakeups[100].1 = Some(3_500_000);

@@ -23,7 +23,7 @@ pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
     if cycles.len() > MAX_NAMED {
         let (what, whose) = match cycles[0].what {
             Counted::Underruns { .. } => ("underruns", "more device"),
-            Counted::Cycles { .. } | Counted::Requests { .. } => ("cycles", "more loop"),
+            Counted::Cycles { .. } | Counted::Periods { .. } | Counted::Requests { .. } => ("cycles", "more loop"),
         };
         sentences.push(format!("Below: the {what} of {}.", counted(cycles.len() - MAX_NAMED, whose)));
     }
@@ -105,7 +105,12 @@ fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
 
 fn what(counted: &Counted) -> String {
     match counted {
-        Counted::Cycles { of, period_ns } => format!("cycles of {of} longer than {}", format_ns(*period_ns)),
+        Counted::Cycles { of, period_ns } => {
+            format!("cycles of {} longer than {}", printable(of), format_ns(*period_ns))
+        }
+        Counted::Periods { of, period_ns } => {
+            format!("periods of {} that {} overran", format_ns(*period_ns), printable(of))
+        }
         Counted::Requests { threshold_ns } => format!("requests slower than {}", format_ns(*threshold_ns)),
         Counted::Underruns { of } => format!("underruns of {}", printable(of)),
     }
@@ -127,7 +132,7 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
 
 fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match row.what {
-        Counted::Cycles { .. } => grouped(count.exposure),
+        Counted::Cycles { .. } | Counted::Periods { .. } => grouped(count.exposure),
         Counted::Requests { .. } => {
             let all = all_of(count).map_or_else(String::new, |all| format!("{} in ", grouped(all)));
             all + &format_ns(count.exposure)
@@ -185,7 +190,7 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     Some(Section {
         id: "counts".into(),
         title: "Cycles, requests and underruns".into(),
-        lead: "How often cycles took longer than their period, requests longer than the threshold, or blocks of a device longer \
+        lead: "How often cycles took longer than their period (or how many periods a loop overran, where its timers show these), requests longer than the threshold, or blocks of a device longer \
                than its buffers allow. All limits hold at once with 95 % probability and include the spread between runs; events \
                that come in bursts count as so many bursts."
             .into(),
@@ -201,9 +206,9 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CountRow<'a> {
-    /// `cycles`, `requests` or `underruns`.
+    /// `periods` that a loop overran or, where its timers do not show its periods, `cycles`; `requests` or `underruns`.
     kind: &'static str,
-    /// Whose cycles or underruns.
+    /// Whose cycles, periods or underruns.
     name: Option<&'a str>,
     /// What they took longer than; null for underruns.
     limit_ns: Option<u64>,
@@ -221,12 +226,14 @@ pub(super) struct CountRow<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SideCountRow {
-    /// How many took longer, or were underruns.
+    /// How many took longer, were overrun, or were underruns.
     events: u64,
     /// How many certainly did, if some wakeups were not seen, or nothing shows whether the loop catches up.
     least: u64,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
+    /// Out of how many periods; null for others.
+    periods: Option<u64>,
     /// In how much time; null for others than requests.
     watched_ns: Option<u64>,
     /// Out of how many blocks; null for others than underruns.
@@ -239,6 +246,7 @@ impl<'a> CountRow<'a> {
     pub(super) fn new(row: &'a CountComparison) -> CountRow<'a> {
         let (kind, name, limit_ns) = match &row.what {
             Counted::Cycles { of, period_ns } => ("cycles", Some(of.as_str()), Some(*period_ns)),
+            Counted::Periods { of, period_ns } => ("periods", Some(of.as_str()), Some(*period_ns)),
             Counted::Requests { threshold_ns } => ("requests", None, Some(*threshold_ns)),
             Counted::Underruns { of } => ("underruns", Some(of.as_str()), None),
         };
@@ -248,6 +256,7 @@ impl<'a> CountRow<'a> {
                 events: count.events,
                 least: count.least,
                 cycles: of("cycles"),
+                periods: of("periods"),
                 watched_ns: of("requests"),
                 blocks: of("underruns"),
                 requests: count.all,
@@ -294,6 +303,12 @@ mod tests {
             sentence(&about_as_many, Standing::Systems),
             "No detectable difference in cycles of my-loop longer than 1.00 ms: 28 of 51,745 on B, 25 of 47,692 on A \
              (1.03 times as often, 0.40 to 2.70)."
+        );
+        let periods = Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+        let half = row(periods, (50, 5_000), (2_500, 5_000), [Some(12.0), Some(50.0), Some(210.0)], Outcome::Worse);
+        assert_eq!(
+            sentence(&half, Standing::Systems),
+            "Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on B, 50 of 5,000 on A (50.0 times as often, 12.0 to 210)."
         );
         let requests = || Counted::Requests { threshold_ns: 20_000_000 };
         let second = 1_000_000_000;

@@ -70,7 +70,7 @@ fn about_b(
     evidence: Option<&str>,
 ) -> NextStep {
     let is_forecast = match decisive {
-        Some(row) => matches!(row.what, Counted::Cycles { .. }) && row.b.events == 0,
+        Some(row) => matches!(row.what, Counted::Cycles { .. } | Counted::Periods { .. }) && row.b.events == 0,
         None => document.is_some_and(|document| document.followed.is_none()),
     };
     if let Some(directory) = directory.filter(|_| is_better && is_forecast) {
@@ -96,12 +96,12 @@ fn left_in_words(row: &CountComparison) -> String {
     let EventCount { events, exposure, .. } = row.b;
     match &row.what {
         Counted::Cycles { period_ns, .. } => {
-            format!(
-                ": {} of {} took longer than {}",
-                grouped(events),
-                counted(exposure, "cycle"),
-                format_ns(*period_ns)
-            )
+            let (cycles, period) = (counted(exposure, "cycle"), format_ns(*period_ns));
+            format!(": {} of {cycles} took longer than {period}", grouped(events))
+        }
+        Counted::Periods { period_ns, .. } => {
+            let (periods, period) = (counted(exposure, "period"), format_ns(*period_ns));
+            format!(": overruns in {} of {periods} of {period}", grouped(events))
         }
         Counted::Requests { threshold_ns } => {
             format!(": {} took longer than {}", counted(events, "request"), format_ns(*threshold_ns))
@@ -208,7 +208,9 @@ fn threshold(decisive: Option<&CountComparison>, words: Option<&[String]>) -> St
     match (written, decisive.map(|row| &row.what)) {
         (Some(written), _) => shell_word(&printable(written)),
         (None, Some(Counted::Requests { threshold_ns })) => exact_time(*threshold_ns),
-        (None, Some(Counted::Cycles { period_ns, .. })) => format!("{} --why-stage response", exact_time(*period_ns)),
+        (None, Some(Counted::Cycles { period_ns, .. } | Counted::Periods { period_ns, .. })) => {
+            format!("{} --why-stage response", exact_time(*period_ns))
+        }
         (None, Some(Counted::Underruns { .. }) | None) => "p99".to_owned(),
     }
 }

@@ -1,0 +1,56 @@
+//! How often the followed loops of one run were too late.
+
+use crate::blocks::Run;
+use crate::events::{EventCount, OfRun};
+use punctual_recording::CycleCount;
+use std::collections::BTreeSet;
+
+/// The name before policy and priority, because these may be what was changed.
+pub(crate) fn name_of(measure: &str) -> &str {
+    measure.rsplit_once(' ').map_or(measure, |(name, _)| name)
+}
+
+/// The names of the loops of any run.
+pub(crate) fn names(runs: &[Run]) -> BTreeSet<&str> {
+    runs.iter().flat_map(|run| run.cycles.keys()).map(|measure| name_of(measure)).collect()
+}
+
+/// Whether every run shows how many periods the loops of this name had.
+pub(crate) fn have_periods(runs: &[Run], name: &str) -> bool {
+    runs.iter().all(|run| sum(run, name).overrun_periods().is_some())
+}
+
+/// The periods that the loops of this name overran; nothing where these are not known.
+pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
+    let count = sum(run, name).overrun_periods().map(|found| EventCount {
+        events: found.most,
+        least: found.least,
+        exposure: found.all,
+        all: None,
+    });
+    OfRun { count: count.unwrap_or_default(), in_time: in_time(run, name) }
+}
+
+/// The cycles of the loops of this name that took too long.
+pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
+    let sum = sum(run, name);
+    let (least, events) = sum.own_overruns_between();
+    let count = EventCount { events, least, exposure: sum.own_cycles(), all: None };
+    OfRun { count, in_time: in_time(run, name) }
+}
+
+fn sum(run: &Run, name: &str) -> CycleCount {
+    let mut sum = CycleCount::default();
+    run.cycles.iter().filter(|(measure, _)| name_of(measure) == name).for_each(|(_, count)| sum.add(count));
+    sum
+}
+
+/// How many periods their long wakeups took, by stretches of the run.
+fn in_time(run: &Run, name: &str) -> Vec<f64> {
+    let mut in_time: Vec<f64> = Vec::new();
+    for (_, long) in run.long_responses.iter().filter(|(measure, _)| name_of(measure) == name) {
+        in_time.resize(long.counts().len(), 0.0);
+        in_time.iter_mut().zip(long.counts()).for_each(|(sum, count)| *sum += count);
+    }
+    in_time
+}
