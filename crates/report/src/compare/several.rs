@@ -3,11 +3,11 @@
 use super::answer::{CompareAnswer, SideRow};
 use super::devices::{device_name, times_as_often};
 use super::text::{TOO_FEW, has_too_few, interval, side_line, value_of};
-use super::words::factor;
+use super::words::{factor, told};
 use crate::NextStep;
 use crate::answer::Answer;
 use crate::layout::{capitalized, counted, grouped, microseconds, table};
-use punctual_comparison::{Comparison, DeviceComparison, MIN_RUNS, Outcome, Shared, Standing};
+use punctual_comparison::{Comparison, DeviceComparison, MIN_RUNS, Outcome, Ratio, Shared, Standing};
 use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write;
@@ -38,9 +38,11 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
             sentences.push(format!("{}: {}.", capitalized(words), each.join("; ")));
         }
     }
+    sentences.extend(one_sided_in_words(found));
     for (is_too_few, words) in [(false, "No detectable difference from A"), (true, "Too few wakeups to compare with A")]
     {
-        let same = labelled().filter(|(_, one)| one.outcome == Outcome::NoDifference && has_too_few(one) == is_too_few);
+        let is_same = |one: &Comparison| one.outcome == Outcome::NoDifference && one_sided(one).is_none();
+        let same = labelled().filter(|(_, one)| is_same(one) && has_too_few(one) == is_too_few);
         let same: Vec<String> = same.map(|(name, _)| name.to_string()).collect();
         if !same.is_empty() {
             sentences.push(format!("{words}: {}.", same.join(", ")));
@@ -68,6 +70,38 @@ fn by_how_much(comparison: &Comparison) -> String {
         let (low, high) = (factor(ratio.low), factor(ratio.high));
         format!(", its {} {} times A's ({low} to {high})", ratio.figure.name, factor(ratio.estimate))
     })
+}
+
+fn its_ratio(ratio: &Ratio) -> String {
+    let limits = interval(ratio).map_or_else(String::new, |limits| format!(" ({limits})"));
+    format!(", its {} {} times A's{limits}", ratio.figure.name, factor(ratio.estimate))
+}
+
+/// Sentences on the sides that show no difference but rule out one direction.
+fn one_sided_in_words(found: &[Shared]) -> Vec<String> {
+    let cases = [
+        (false, true, "Worse than A or the same"),
+        (true, true, "Better than A or the same"),
+        (false, false, "As late as A or later in these runs"),
+        (true, false, "As late as A or less late in these runs"),
+    ];
+    let sentence = |(is_less, is_verdict, words): (bool, bool, &str)| {
+        let told = found.iter().enumerate().filter_map(|(index, Shared { comparison, .. })| {
+            let ratio = one_sided(comparison)?;
+            let is_case = (ratio.high < 1.0, comparison.standing == Standing::Systems) == (is_less, is_verdict);
+            is_case.then(|| format!("{}{}", label(index + 1), its_ratio(ratio)))
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| format!("{words}: {}.", told.join("; ")))
+    };
+    cases.into_iter().filter_map(sentence).collect()
+}
+
+/// The ratio of a side that shows no difference, if it rules out one direction all the same.
+fn one_sided(comparison: &Comparison) -> Option<&Ratio> {
+    let none = Outcome::NoDifference;
+    let total = comparison.total().filter(|total| comparison.outcome == none && total.verdict.outcome == none)?;
+    total.shown().filter(|ratio| ratio.outcome() == none && told(ratio) != none.name())
 }
 
 /// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, gets that side's own letter;
@@ -179,7 +213,7 @@ pub(super) fn devices_beside(
 pub(super) fn standing_in_words(comparison: &Comparison) -> &'static str {
     match comparison.standing {
         _ if has_too_few(comparison) => TOO_FEW,
-        Standing::Systems => comparison.outcome.name(),
+        Standing::Systems => one_sided(comparison).map_or(comparison.outcome.name(), told),
         _ => "no verdict",
     }
 }
@@ -268,5 +302,83 @@ impl<'a> CompareSidesAnswer<'a> {
 impl Answer for CompareSidesAnswer<'_> {
     fn exit_code(&mut self) -> &mut u8 {
         &mut self.exit_code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_comparison::{FIGURES, Quantiles, SideSummary, StageComparison, Verdict};
+    use punctual_recording::Stage;
+
+    fn side() -> SideSummary {
+        SideSummary {
+            name: "x".to_owned(),
+            runs: 3,
+            load: String::new(),
+            measured_ns: 1,
+            wakeups: 1,
+            missed: Some(0),
+            unobserved: 0,
+            lost: 0,
+            steal_ns: None,
+            others_share: None,
+            is_beside_devices: false,
+            cut: false,
+        }
+    }
+
+    /// A side whose p99 is so many times that of the first, and that shows no difference.
+    fn shared((low, estimate, high): (f64, f64, f64), standing: Standing) -> Shared {
+        let quantiles = || Quantiles { count: 1_000, values_ns: [Some(1_000); FIGURES.len()], max_ns: Some(1_000) };
+        let ratio = Ratio { figure: FIGURES[2], low, estimate, high, same_within: 1.05, p: 0.05, findable: 2.0 };
+        let stage = StageComparison {
+            measure: ("fifo:80".to_owned(), "fifo:80".to_owned()),
+            stage: Stage::Total,
+            a: quantiles(),
+            b: quantiles(),
+            ratios: vec![ratio],
+            verdict: Verdict { outcome: Outcome::NoDifference, by: None },
+        };
+        let comparison = Comparison {
+            a: side(),
+            b: side(),
+            outcome: Outcome::NoDifference,
+            standing,
+            runs_needed: None,
+            decided_by: None,
+            stages: vec![stage],
+            counts: Vec::new(),
+            devices: Vec::new(),
+            throughput: Vec::new(),
+            differences: Vec::new(),
+            notes: Vec::new(),
+            is_paired: true,
+            is_of_one_machine: true,
+        };
+        Shared { comparison, confidence: 0.975, p: 0.05 }
+    }
+
+    #[test]
+    fn a_side_that_rules_out_one_direction_is_not_called_no_difference() {
+        let found = |standing| -> Vec<Shared> {
+            [(0.41, 0.60, 0.97), (0.70, 1.02, 1.50), (1.02, 1.40, 2.10)].map(|limits| shared(limits, standing)).into()
+        };
+        assert_eq!(
+            several_verdict(&found(Standing::Systems)),
+            "Worse than A or the same: D, its p99 1.40 times A's (1.02 to 2.10). \
+             Better than A or the same: B, its p99 0.60 times A's (0.41 to 0.97). No detectable difference from A: C."
+        );
+        let told: Vec<&str> =
+            found(Standing::Systems).iter().map(|shared| standing_in_words(&shared.comparison)).collect();
+        assert_eq!(told, ["better or the same", "no difference", "worse or the same"]);
+        let said = several_verdict(&found(Standing::OneAfterTheOther));
+        for words in ["As late as A or later in these runs: D, ", "As late as A or less late in these runs: B, "] {
+            assert!(said.contains(words), "{said}");
+        }
+        // What Holm's rule takes back is not told by half.
+        let mut blocked = shared((1.30, 1.60, 2.10), Standing::Systems);
+        blocked.comparison.stages[0].verdict = Verdict { outcome: Outcome::Worse, by: Some(0) };
+        assert_eq!(several_verdict(&[blocked]), "No detectable difference from A: B.");
     }
 }
