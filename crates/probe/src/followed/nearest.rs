@@ -1,6 +1,6 @@
 //! What somebody may have meant by a name that no thread has, or only threads that do not work.
 
-use super::selection::{NAME_BYTES, Selection, name_of, processes, threads_of};
+use super::selection::{NAME_BYTES, Selection, is_own, name_of, processes, threads_of};
 use punctual_recording::{FollowedThread, counted, printable};
 use std::collections::BTreeSet;
 
@@ -19,7 +19,8 @@ pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
 }
 
 fn all_names() -> BTreeSet<String> {
-    processes().into_iter().flat_map(threads_of).filter_map(name_of).take(MAX_NAMES).collect()
+    let others = processes().into_iter().filter(|&process| !is_own(process));
+    others.flat_map(threads_of).filter_map(name_of).take(MAX_NAMES).collect()
 }
 
 /// The name that a regular expression stands for, if it stands for one.

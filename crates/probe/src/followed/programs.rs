@@ -2,7 +2,7 @@
 
 use super::memory::{Rings, ThreadTable};
 use super::records::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Slot, text};
-use super::selection::{Selection, has_ended, mark, name_of, processes, threads_of};
+use super::selection::{Selection, has_ended, is_own, mark, name_of, processes, threads_of};
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::beside::load_beside;
 use crate::shared::left_out;
@@ -165,16 +165,19 @@ impl Programs {
         }
     }
 
-    /// Follows all threads whose names are selected, except this process's own.
+    /// Follows all threads whose names are selected, except punctual's own.
     pub(super) fn follow_names(&self, selection: &Selection) {
         if !selection.by_name() {
             return;
         }
-        for process in processes().into_iter().filter(|&process| process != std::process::id()) {
-            for tid in threads_of(process) {
-                if name_of(tid).is_some_and(|name| selection.wants_name(&name)) {
-                    self.table.follow(tid, FOLLOW_NAME);
-                }
+        let is_wanted = |&tid: &u32| name_of(tid).is_some_and(|name| selection.wants_name(&name));
+        for process in processes() {
+            let wanted: Vec<u32> = threads_of(process).into_iter().filter(is_wanted).collect();
+            if wanted.is_empty() || is_own(process) {
+                continue;
+            }
+            for tid in wanted {
+                self.table.follow(tid, FOLLOW_NAME);
             }
         }
     }
@@ -186,7 +189,7 @@ impl Programs {
         }
         let (renames, overwritten) = self.table.take_renames();
         for rename in renames {
-            if rename.process != std::process::id() && selection.wants_name(&text(&rename.name)) {
+            if selection.wants_name(&text(&rename.name)) && !is_own(rename.process) {
                 self.table.follow(rename.tid, FOLLOW_NAME);
             }
         }

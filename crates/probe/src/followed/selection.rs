@@ -139,8 +139,22 @@ fn text_of(tid: u32, file: &str) -> Option<String> {
 
 /// The process that a thread belongs to.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
+    number_of(tid, "Tgid:")
+}
+
+fn number_of(tid: u32, field: &str) -> Option<u32> {
     let status = text_of(tid, "status")?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status.lines().find_map(|line| line.strip_prefix(field))?.trim().parse().ok()
+}
+
+/// Whether a process is this one, or a child that runs the same program, such as the one that guards the load: no name means
+/// their threads.
+pub(crate) fn is_own(process: u32) -> bool {
+    let own = std::process::id();
+    let program = |process: u32| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    let is_helper =
+        || number_of(process, "PPid:") == Some(own) && program(process).is_some_and(|path| program(own) == Some(path));
+    process == own || is_helper()
 }
 
 /// Whether a thread has ended: one that nobody has waited for yet is still listed.
@@ -204,6 +218,29 @@ mod tests {
         assert!(name_of(tid).is_some());
         assert_eq!(policy_of(tid), Some((0, 0)));
         assert!(mark().len() <= NAME_BYTES);
+    }
+
+    #[test]
+    fn what_this_process_runs_of_itself_is_its_own_and_no_other_child_is() {
+        use std::process::{Command, Stdio};
+        const IS_HELPER: &str = "PUNCTUAL_TEST_IS_HELPER";
+        if std::env::var_os(IS_HELPER).is_some() {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            return;
+        }
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let test = format!("{module}::what_this_process_runs_of_itself_is_its_own_and_no_other_child_is");
+        let mut helper = Command::new(std::env::current_exe().unwrap());
+        helper.args(["--exact", &test, "--nocapture"]).env(IS_HELPER, "1");
+        for (mut command, expected) in [(helper, true), (Command::new("cat"), false)] {
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+            let found = is_own(child.id());
+            drop(child.stdin.take());
+            let ended = child.wait().unwrap();
+            assert!(ended.success(), "{command:?}: {ended}");
+            assert_eq!(found, expected, "{command:?}");
+        }
+        assert!(is_own(std::process::id()) && !is_own(std::os::unix::process::parent_id()));
     }
 
     #[test]
