@@ -5,7 +5,7 @@ use punctual_device::{Catalogue, Profile};
 use punctual_forecast::{Input, JudgedDevice, Question, answer};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
-use punctual_recording::{Document, Recording, Stage};
+use punctual_recording::{Document, Recording, Stage, Wakeup};
 use std::path::{Path, PathBuf};
 
 /// The devices of a check, by their catalogue ids, in the order in which they are shown.
@@ -42,6 +42,8 @@ pub enum Part {
 pub struct Check {
     /// The recordings that were made: where, and what they say. The second is missing if the first was interrupted.
     pub parts: Vec<(PathBuf, Document)>,
+    /// The worst wakeup of each part, if it was seen as it came.
+    pub worst: Vec<Option<Wakeup>>,
     /// Each device under each load.
     pub devices: Vec<JudgedDevice>,
 }
@@ -57,13 +59,15 @@ pub fn check(
     observe: &mut dyn FnMut(Part, &mut Observation<'_>) -> Step,
 ) -> Result<Check, StudyError> {
     let mut parts: Vec<(PathBuf, Document)> = Vec::new();
+    let mut worst: Vec<Option<Wakeup>> = Vec::new();
     let none = Load::none();
     for (part, load, name) in [(Part::Idle, &none, "idle.punctual"), (Part::Loaded, &check.load, "loaded.punctual")] {
         let mut plan = check.plan.clone();
         plan.duration_ns = plan.duration_ns.map(|duration| duration / 2);
         plan.output = check.directory.join(name);
-        let mut stopped = false;
+        let (mut stopped, mut seen) = (false, None);
         let result = record_under_watched(plan.clone(), load, getting_ready, &mut |observation| {
+            seen = worst_of(seen, observation.finished);
             let step = observe(part, observation);
             stopped |= step != Step::Go;
             step
@@ -73,6 +77,8 @@ pub fn check(
             Err(StudyError::Interrupted) if !parts.is_empty() => break,
             other => other?,
         };
+        // The last ones may come when nobody looks any more.
+        worst.push(seen.filter(|seen| is_worst(seen, &outcome.document)));
         parts.push((plan.output, outcome.document));
         if stopped {
             break;
@@ -82,7 +88,15 @@ pub fn check(
     for (path, document) in &parts {
         devices.extend(judge_devices(path, document, &check.devices, check.advises)?);
     }
-    Ok(Check { parts, devices })
+    Ok(Check { parts, worst, devices })
+}
+
+fn worst_of(before: Option<Wakeup>, finished: &[Wakeup]) -> Option<Wakeup> {
+    finished.iter().copied().chain(before).max_by_key(|wakeup| wakeup.total_ns)
+}
+
+fn is_worst(wakeup: &Wakeup, document: &Document) -> bool {
+    document.distributions.sum(|key| key.stage == Stage::Total).max() == Some(wakeup.total_ns)
 }
 
 /// What each device would have met in a recording; nothing if that holds no wakeup.

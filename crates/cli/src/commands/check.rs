@@ -138,6 +138,8 @@ fn measurement(check: Check, is_asked: bool) -> Measurement {
         true => punctual_report::devices_verdict(&measurement),
         false => punctual_report::check_verdict(&measurement),
     };
+    let steal = punctual_report::steal_of_worst(&measurement, &check.worst);
+    measurement.verdict += &steal;
     measurement
 }
 

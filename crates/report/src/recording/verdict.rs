@@ -5,7 +5,7 @@ use crate::{Measurement, load_name};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, format_ns,
+    Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup, format_ns,
 };
 
 pub(super) fn total(document: &Document) -> Distribution {
@@ -234,6 +234,32 @@ pub fn check_verdict(measurement: &Measurement) -> String {
     format!("{}{verdict}{}{}", conditions(&documents), not_idle(&documents), rested(&documents))
 }
 
+/// What is known of the host's part in the worst wakeup of each part of a check, to follow the verdict; empty if it had none.
+pub fn steal_of_worst(measurement: &Measurement, worst: &[Option<Wakeup>]) -> String {
+    let parts = measurement.parts.iter().map(|(_, document)| document).zip(worst);
+    let sentence = |(document, worst): (&Document, &Option<Wakeup>)| {
+        let steal_ns = worst.and_then(|worst| worst.steal_ns);
+        steal_in_words(total(document).max()?, steal_ns, document.counters.steal_ns, when(document))
+    };
+    parts.filter_map(sentence).map(|sentence| format!(" {sentence}")).collect()
+}
+
+/// The same of one wakeup that came so late, ns: `steal_ns` says how much of that the host took at most, `whole_ns` how much it
+/// took in the whole part.
+fn steal_in_words(late_ns: u64, steal_ns: Option<u64>, whole_ns: Option<u64>, when: &str) -> Option<String> {
+    let late = format_ns(late_ns);
+    match (steal_ns, whole_ns) {
+        (Some(steal_ns), _) if late_ns > 0 && steal_ns.saturating_mul(2) >= late_ns => {
+            Some(format!("Of the {late} {when}, the host ran something else for up to {}.", format_ns(steal_ns)))
+        }
+        (None, Some(whole_ns)) if whole_ns > 0 => Some(format!(
+            "Whether the host ran something else during the {late} {when} cannot be told; it did for {} of that half.",
+            format_ns(whole_ns)
+        )),
+        _ => None,
+    }
+}
+
 /// The share of each period that a device is taken to work, as it follows what else is said of the device; nothing where
 /// the share is no assumption.
 fn assumed_work(device: &Profile) -> String {
@@ -328,6 +354,29 @@ mod tests {
         document.provenance.fallbacks.push(THREADS_RESTED.to_owned());
         assert!(rested(&[&document]).starts_with(" punctual's own threads rested"));
         assert!(!conditions(&[&document]).contains("rested"), "{}", conditions(&[&document]));
+    }
+
+    #[test]
+    fn a_check_says_when_its_worst_wakeup_was_the_host_s_or_that_nobody_can_tell() {
+        const MS: u64 = 1_000_000;
+        let told = |steal_ns, whole_ns| steal_in_words(6 * MS, steal_ns, whole_ns, "under load").unwrap_or_default();
+        for (steal_ns, whole_ns, expected) in [
+            (Some(5 * MS), Some(40 * MS), "Of the 6.00 ms under load, the host ran something else for up to 5.00 ms."),
+            // The steps of the other counter are too coarse for it.
+            (Some(3 * MS), Some(0), "Of the 6.00 ms under load, the host ran something else for up to 3.00 ms."),
+            (
+                None,
+                Some(40 * MS),
+                "Whether the host ran something else during the 6.00 ms under load cannot be told; it did for 40.0 ms of that half.",
+            ),
+            // Less than half of it; and no sign of any.
+            (Some(2 * MS), Some(40 * MS), ""),
+            (None, Some(0), ""),
+            (None, None, ""),
+        ] {
+            assert_eq!(told(steal_ns, whole_ns), expected, "{steal_ns:?} {whole_ns:?}");
+        }
+        assert_eq!(steal_in_words(0, Some(0), Some(0), "under load"), None);
     }
 
     #[test]
