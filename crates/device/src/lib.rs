@@ -12,7 +12,7 @@
 //!
 //! * [`Sampling`]: how a device's data come: samples in a block and in the ring.
 //! * [`Judge`]: what a device did, block by block, turned into underruns and figures.
-//! * [`keeps_up`]: the verdict about a run.
+//! * [`keeps_up`]: the verdict about a run; [`used`]: how close it was.
 //! * [`pc99`]: what PC 99 asks of drivers of soft modems.
 //!
 //! The crate does no I/O: whoever reads a user's file hands over its text.
@@ -41,6 +41,7 @@ mod notation;
 mod origin;
 mod pc99;
 mod profile;
+mod room;
 mod sampling;
 mod signal;
 
@@ -52,5 +53,6 @@ pub use notation::{parse_period, parse_want};
 pub use origin::Origin;
 pub use pc99::{Pc99, pc99};
 pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
+pub use room::{MOST_USED, used};
 pub use sampling::Sampling;
 pub use signal::Signal;

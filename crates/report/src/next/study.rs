@@ -3,7 +3,7 @@
 use super::NextStep;
 use super::device::Around;
 use super::options::{as_written, value_of};
-use crate::device::study::StudyReport;
+use crate::device::study::{Evidence, StudyReport};
 use crate::device::{Run, VerifiedRow};
 use crate::layout::shell_word;
 use punctual_recording::{BareUnit, parse_duration, printable_path};
@@ -32,13 +32,15 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
                 format!("sudo punctual device study {spec}{cpu}{work}{duration}"),
             )
         }
-        Some(context) => {
+        Some(recommended) => {
             // In the study, reservations compete outside their time.
-            let compete = if context.starts_with("reservation:") { " --compete" } else { "" };
-            let context = shell_word(context);
-            let command =
-                format!("sudo punctual device run {spec} --context {context}{compete}{cpu}{work} --load mixed");
-            NextStep::new("says whether it keeps up there beside a load, for longer than in the study", command)
+            let compete = if recommended.starts_with("reservation:") { " --compete" } else { "" };
+            let context = shell_word(recommended);
+            let seconds = longer_s(Evidence::of(study, recommended).map_or(0, |evidence| evidence.ran_ns));
+            let command = format!(
+                "sudo punctual device run {spec} --context {context}{compete}{cpu}{work} --load mixed -D {seconds}s"
+            );
+            NextStep::new("tries it there beside a load, at least ten times as long as the study did", command)
         }
         None => NextStep::new(
             "finds the smallest reservation that is enough for it",
@@ -46,6 +48,12 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
         ),
     };
     vec![step]
+}
+
+/// How long to try what was recommended after it ran for so long, s: ten times as long, in whole tens of seconds, and a
+/// minute or more.
+fn longer_s(ran_ns: u64) -> u64 {
+    ran_ns.div_ceil(1_000_000_000).saturating_mul(10).max(60)
 }
 
 /// After forecasts that were held against counts, made from these recordings. Where one is too wide or wrong: the same
@@ -134,7 +142,9 @@ mod tests {
             let steps = after_study(&StudyReport { least_intrusive, interrupted, ..study }, &[]);
             steps[0].command.clone()
         };
-        assert_eq!(after(Some("irq"), false, true), "sudo punctual device run 'sdr x8' --context irq --load mixed");
+        let longer = after(Some("irq"), false, true);
+        assert!(longer.starts_with("sudo punctual device run 'sdr x8' --context irq --load mixed -D "), "{longer}");
+        assert_eq!([0, 3_000_000_000, 10_200_000_000].map(longer_s), [60, 60, 110]);
         assert!(after(Some("reservation:302us/640us"), false, true).contains(" reservation:302us/640us --compete "));
         assert_eq!(after(None, false, true), "sudo punctual reserve 'sdr x8'");
         assert_eq!(after(Some("irq"), true, true), "sudo punctual device study 'sdr x8' -D 90s");

@@ -1,49 +1,20 @@
 //! The study of a soft modem: Jones and Saroiu, MSR-TR-2000-88, section 6, with Linux's contexts, on this machine.
 
+use super::group::Group;
 use super::part::{DevicePart, DeviceWork};
+use super::recommended::{Seen, least_intrusive, lowest_sufficient};
 use super::run::{BYSTANDER_PERIOD_NS, DeviceRun, DeviceRunPlan, run};
 use super::scaled::{is_papers, reservation};
 use crate::StudyError;
 use punctual_context::device::{Competitor, Wake};
 use punctual_context::{Context, Form};
-use punctual_device::{Profile, keeps_up, kept_from};
+use punctual_device::{Profile, keeps_up, kept_from, used};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, ending, host};
 use punctual_load::Load;
 use punctual_probe::{Observation, Step};
 use punctual_recording::{DeviceSummary, Distribution, EndReason};
 use std::path::PathBuf;
-
-/// What a point of the study asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Group {
-    /// What the bystander meets without a device (Figure 10).
-    Control,
-    /// The four contexts, alone and beside competitors (Figures 2 to 8 and 10 to 16).
-    Contexts,
-    /// Thread priorities from low to high beside a spinning competitor (sections 6.2.5 and 6.2.6).
-    Priorities,
-    /// Reservations that compete outside their time, beside a spinning competitor (Table 1).
-    Competing,
-    /// Reservations that never run outside their slots, beside a spinning competitor (Table 3).
-    Slots,
-}
-
-impl Group {
-    /// All groups in order.
-    pub const ALL: [Group; 5] = [Group::Control, Group::Contexts, Group::Priorities, Group::Competing, Group::Slots];
-
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Group::Control => "control",
-            Group::Contexts => "contexts",
-            Group::Priorities => "priorities",
-            Group::Competing => "competing",
-            Group::Slots => "slots",
-        }
-    }
-}
 
 /// One run of the study.
 #[derive(Debug, Clone)]
@@ -102,7 +73,8 @@ pub struct Study {
     pub subjects: Vec<Subject>,
     /// The lowest thread that keeps up beside a spinning competitor.
     pub lowest_sufficient: Option<String>,
-    /// The context that keeps up beside every competitor and disturbs the bystander least.
+    /// The context that keeps up beside every competitor and disturbs the bystander least, of those with room to spare if
+    /// there are any.
     pub least_intrusive: Option<String>,
     /// Whether it was ended early.
     pub interrupted: bool,
@@ -278,7 +250,7 @@ pub fn study(
             break;
         }
     }
-    let seen: Vec<Seen<'_>> = subjects.iter().filter_map(Seen::of).collect();
+    let seen: Vec<Seen<'_>> = subjects.iter().filter_map(seen).collect();
     let lowest_sufficient = lowest_sufficient(&seen).filter(|_| !interrupted);
     let least_intrusive = least_intrusive(&seen).filter(|_| !interrupted);
     Ok(Study { plan: plan.clone(), subjects, lowest_sufficient, least_intrusive, interrupted })
@@ -340,51 +312,17 @@ pub fn off_share(intervals: &Distribution) -> Option<f64> {
     (count > 0).then(|| away as f64 / count as f64)
 }
 
-/// What a run showed of its context.
-struct Seen<'a> {
-    group: Group,
-    context: &'a str,
-    holds: Option<bool>,
-    off: f64,
-}
-
-impl Seen<'_> {
-    fn of(subject: &Subject) -> Option<Seen<'_>> {
-        let run = subject.outcome.as_ref().ok()?;
-        let off = off_share(&run.activations.bystander_intervals).unwrap_or(1.0);
-        let (group, context) = (subject.point.group, subject.device()?.context.as_str());
-        Some(Seen { group, context, holds: holds(subject), off })
-    }
-}
-
-/// Whether the context failed in any run, in whatever part of the study: some settings are in two. Those that only process
-/// the newest block are other devices.
-fn has_failed(context: &str, seen: &[Seen<'_>]) -> bool {
-    let failed = |run: &Seen<'_>| run.group != Group::Slots && run.context == context && run.holds == Some(false);
-    seen.iter().any(failed)
-}
-
-/// The lowest thread that keeps up beside a spinning competitor.
-fn lowest_sufficient(seen: &[Seen<'_>]) -> Option<String> {
-    let mut threads = seen.iter().filter(|run| run.group == Group::Priorities && run.holds == Some(true));
-    threads.find(|run| !has_failed(run.context, seen)).map(|run| run.context.to_owned())
-}
-
-/// The context that keeps up beside every competitor and whose bystander is off its period least.
-fn least_intrusive(seen: &[Seen<'_>]) -> Option<String> {
-    let mut contexts: Vec<(&str, bool, f64)> = Vec::new();
-    for run in seen.iter().filter(|run| run.group == Group::Contexts) {
-        let keeps = run.holds == Some(true) && !has_failed(run.context, seen);
-        match contexts.iter_mut().find(|(name, ..)| *name == run.context) {
-            Some((_, all, sum)) => {
-                *all &= keeps;
-                *sum += run.off;
-            }
-            None => contexts.push((run.context, keeps, run.off)),
-        }
-    }
-    let keeping = contexts.into_iter().filter(|(_, keeps, _)| *keeps);
-    keeping.min_by(|left, right| left.2.total_cmp(&right.2)).map(|(name, ..)| name.to_owned())
+/// What a run showed of its context, if a device ran.
+fn seen(subject: &Subject) -> Option<Seen<'_>> {
+    let run = subject.outcome.as_ref().ok()?;
+    let device = subject.device()?;
+    Some(Seen {
+        group: subject.point.group,
+        context: &device.context,
+        holds: holds(subject),
+        off: off_share(&run.activations.bystander_intervals).unwrap_or(1.0),
+        used: used(device),
+    })
 }
 
 #[cfg(test)]
@@ -416,31 +354,6 @@ mod tests {
         assert!(said(&papers) > 20 && other.iter().all(|point| point.paper.is_none()));
         let name = |points: &[Point]| points[10].part.as_ref().unwrap().context.to_string();
         assert_eq!([name(&papers), name(&other)], ["reservation:2ms/8ms", "reservation:302us/640us"]);
-    }
-
-    #[test]
-    fn a_context_that_fails_anywhere_is_not_recommended() {
-        const RESERVED: &str = "reservation:246us/640us";
-        let seen = |group, context, holds, off| Seen { group, context, holds, off };
-        let mut runs = vec![
-            seen(Group::Contexts, RESERVED, Some(true), 0.0),
-            seen(Group::Contexts, "thread:fifo:80", Some(true), 0.5),
-            seen(Group::Priorities, "thread:fifo:50", Some(true), 0.2),
-            seen(Group::Priorities, "thread:fifo:80", Some(true), 0.2),
-            seen(Group::Competing, RESERVED, Some(true), 0.0),
-            seen(Group::Slots, RESERVED, Some(false), 0.0),
-        ];
-        let found = |runs: &[Seen<'_>]| (least_intrusive(runs), lowest_sufficient(runs));
-        assert_eq!(found(&runs), (Some(RESERVED.to_owned()), Some("thread:fifo:50".to_owned())));
-        // The same setup fails where it was run again; what could not be judged there is no failure.
-        runs[4].holds = None;
-        assert_eq!(found(&runs).0.as_deref(), Some(RESERVED));
-        runs[4].holds = Some(false);
-        assert_eq!(found(&runs).0.as_deref(), Some("thread:fifo:80"));
-        runs.push(seen(Group::Contexts, "thread:fifo:50", Some(false), 0.1));
-        assert_eq!(found(&runs).1.as_deref(), Some("thread:fifo:80"));
-        runs.push(seen(Group::Contexts, "thread:fifo:80", Some(false), 0.1));
-        assert_eq!(found(&runs), (None, None));
     }
 
     #[test]

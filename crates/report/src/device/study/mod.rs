@@ -1,10 +1,12 @@
 //! The study of a soft device in its contexts, as text and a page.
 
+mod evidence;
 mod histogram;
 mod page;
 mod text;
 mod verdict;
 
+pub(crate) use evidence::Evidence;
 pub use page::html;
 pub use text::text;
 pub use verdict::{is_untried, verdict};
@@ -211,7 +213,7 @@ pub(crate) mod tests {
         let study = study_of(Ok(run), None);
         let why = "irq beside spin:normal is not judged: punctual itself kept 49 blocks from it";
         let shown = text(&study);
-        assert!(shown.contains(&format!("\nnote: {why}")) && !shown.contains("  holds  holds  holds"), "{shown}");
+        assert!(shown.contains(&format!("\nnote: {why}")) && !shown.contains("  kept up  holds  holds"), "{shown}");
         let page = html(&study, &[]);
         assert!(page.contains(why));
         let scaled = "The paper's verdicts are of its own modem";
@@ -222,6 +224,6 @@ pub(crate) mod tests {
         assert!(!said.contains("work took"), "{said}");
         // The same run, judged: no note.
         let judged = text(&study_of(Ok(run), Some(true)));
-        assert!(!judged.contains("note:") && judged.contains("  holds  holds  holds"), "{judged}");
+        assert!(!judged.contains("note:") && judged.contains("  kept up  holds  holds"), "{judged}");
     }
 }

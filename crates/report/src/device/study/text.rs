@@ -29,7 +29,12 @@ pub(super) const HEADER: [&str; 14] = [
 
 /// What a run here shows: a device that ran may still be not judged.
 fn here(row: &Row<'_>) -> &'static str {
-    if row.is_unjudged() { "not judged" } else { word(row.holds) }
+    // A run of some seconds does not show that anything holds.
+    match row.holds {
+        Some(true) => "kept up",
+        None if row.is_unjudged() => "not judged",
+        judged => word(judged),
+    }
 }
 
 fn word(works: Option<bool>) -> &'static str {

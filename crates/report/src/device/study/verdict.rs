@@ -1,5 +1,6 @@
 //! The study in a few sentences.
 
+use super::evidence::{Evidence, passed_over};
 use super::{Row, StudyReport};
 use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
@@ -15,7 +16,7 @@ const NAMED: usize = 4;
 pub fn verdict(study: &StudyReport<'_>) -> String {
     let least = least_intrusive(study);
     let lowest = match study.lowest_sufficient {
-        Some(thread) => format!(" The lowest priority that suffices beside a spinning thread is {thread}."),
+        Some(thread) => format!(" The lowest priority that sufficed beside a spinning thread is {thread}."),
         None => String::new(),
     };
     let pc99 = against_pc99(study);
@@ -60,7 +61,10 @@ fn is_last_cut(study: &StudyReport<'_>) -> bool {
 fn least_intrusive(study: &StudyReport<'_>) -> String {
     match study.least_intrusive {
         Some(context) => {
-            format!("The least intrusive context that holds {} on this machine is {context}.", study.profile.id)
+            let recommends = format!("The study recommends {context} for {} on this machine", study.profile.id);
+            let Some(evidence) = Evidence::of(study, context) else { return format!("{recommends}.") };
+            let (said, room, passed) = (evidence.sentence(), evidence.room(), passed_over(study, &evidence));
+            format!("{recommends}: {said}{room}{passed}")
         }
         None if is_untried(study) => untried_verdict(study),
         None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
