@@ -76,6 +76,7 @@ pub mod reservation_watch;
 pub mod rests;
 pub mod scheduling;
 pub mod signals;
+mod slice;
 pub mod standard_output;
 pub mod steal;
 mod thread_number;

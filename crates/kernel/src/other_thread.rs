@@ -2,6 +2,7 @@
 
 use crate::Refused;
 use crate::scheduling::{self, Scheduling};
+use crate::slice::own_slice;
 use crate::thread_stat::ThreadStat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ pub struct ThreadScheduling {
     flags: u64,
     nice: i32,
     priority: u32,
+    /// CPU time of a reservation; the slice of an ordinary thread that has its own, 0 if it has the kernel's.
     runtime_ns: u64,
     deadline_ns: u64,
     period_ns: u64,
@@ -36,7 +38,6 @@ impl ThreadScheduling {
         if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut now, size, 0) } != 0 {
             return Err(Refused::last_os_error(format!("reading the scheduling of thread {tid}")));
         }
-        // For an ordinary thread newer kernels also report the slice, which would become the thread's own when written back.
         let is_reserved = now.sched_policy == libc::SCHED_DEADLINE as u32;
         let only_reserved = |value: u64| if is_reserved { value } else { 0 };
         Ok(ThreadScheduling {
@@ -44,7 +45,7 @@ impl ThreadScheduling {
             flags: now.sched_flags & (RESET_ON_FORK | libc::SCHED_FLAG_RECLAIM as u64),
             nice: now.sched_nice,
             priority: now.sched_priority,
-            runtime_ns: only_reserved(now.sched_runtime),
+            runtime_ns: if is_reserved { now.sched_runtime } else { own_slice(&now) },
             deadline_ns: only_reserved(now.sched_deadline),
             period_ns: only_reserved(now.sched_period),
         })
