@@ -37,6 +37,9 @@ fn run_command(arguments: &RialtoRunArguments, output: Output) -> anyhow::Result
         RialtoError::Plan(error) => anyhow::Error::from(Usage(error.to_string())),
         RialtoError::Refused(refused) => refused.into(),
     })?;
+    if let Some(warning) = unheard(&rialto.served).filter(|_| !arguments.quiet) {
+        output::say(&warning);
+    }
     tell(&report(share, rialto), arguments, output)
 }
 
@@ -88,6 +91,13 @@ fn report(share: Share, rialto: Rialto) -> RialtoReport {
     }
 }
 
+/// Says that others who wanted time could not be heard, and why.
+fn unheard(served: &Served) -> Option<String> {
+    let why = served.unheard_why.as_deref().filter(|_| served.unheard > 0)?;
+    let times = punctual_recording::counted(served.unheard, "time");
+    Some(format!("warning: the scheduler could not hear others who wanted time, {times}: {why}"))
+}
+
 fn received(served: &Served) -> Option<Received> {
     let Served { least_ns, most_ns, mean_ns, .. } = served;
     Some(Received { least_ns: (*least_ns)?, most_ns: (*most_ns)?, mean_ns: (*mean_ns)? })
@@ -100,4 +110,18 @@ fn tell(report: &RialtoReport, arguments: &RialtoRunArguments, output: Output) -
         output::say(&text(report));
     }
     Ok(report.exit_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_could_not_be_heard_is_told_of() {
+        assert_eq!(unheard(&Served::default()), None);
+        let why = Some("too many open files".to_owned());
+        let served = Served { unheard: 1, unheard_why: why, ..Served::default() };
+        let said = unheard(&served).unwrap();
+        assert!(said.ends_with("who wanted time, 1 time: too many open files"), "{said}");
+    }
 }

@@ -6,6 +6,7 @@
 //! Whatever ends this process takes the scheduler with it, and all threads go back to the kernel's own.
 
 mod client;
+mod door;
 mod record;
 mod service;
 mod time;

@@ -56,6 +56,12 @@ pub struct Served {
     pub latest_ns: u64,
     /// Why the kernel took the scheduler away, if it did.
     pub taken_away: Option<String>,
+    /// How often somebody who wanted time could not be heard, among all that came so far.
+    #[serde(default)]
+    pub unheard: u64,
+    /// Why, the last time.
+    #[serde(default)]
+    pub unheard_why: Option<String>,
 }
 
 /// The memory that both share.
@@ -160,6 +166,8 @@ impl Record {
             repaired: record.repaired,
             latest_ns: 0,
             taken_away: self.taken_away(),
+            unheard: 0,
+            unheard_why: None,
         }
     }
 }

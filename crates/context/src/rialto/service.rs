@@ -1,17 +1,22 @@
 //! Answers whoever wants time. A connection stands for one reservation and one time constraint; both go away with it.
 
+use super::door::Door;
 use super::record::{Record, Served};
 use super::time::Time;
 use super::words::{MAX_LINE, Request};
 use punctual_kernel::clock;
 use punctual_kernel::local_line::is_trusted;
 use punctual_rialto::Share;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::{PipeReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
 
 /// How many at a time; those beyond wait until one ends.
 const MAX_HOLDERS: usize = 32;
+/// If not even waiting works, this thread rests for so long: it goes before everybody that is served.
+const REST: Duration = Duration::from_millis(100);
 
 /// Somebody at the other end of a connection.
 struct Holder {
@@ -36,22 +41,26 @@ struct Constrained {
 
 /// Serves until the other end of `ended` is closed.
 pub(super) fn serve(listener: &UnixListener, ended: &PipeReader, time: &Time, record: &Record) {
-    let mut service = Service { time, record, holders: Vec::new() };
+    let mut service = Service { time, record, holders: Vec::new(), door: Door::default() };
     loop {
         let (mut came, mut is_over) = (Vec::new(), false);
         let mut is_new = false;
+        let shut_for = service.door.shut_for(Instant::now());
         {
             let mut waited = vec![PollFd::new(ended, PollFlags::IN)];
             waited.extend(service.holders.iter().map(|holder| PollFd::new(&holder.stream, PollFlags::IN)));
-            if service.holders.len() < MAX_HOLDERS {
+            if service.holders.len() < MAX_HOLDERS && shut_for.is_none() {
                 waited.push(PollFd::new(listener, PollFlags::IN));
             }
-            let is_interrupted = poll(&mut waited, None).is_err();
-            if !is_interrupted {
-                let is_there = |number: usize| waited.get(number).is_some_and(|one| !one.revents().is_empty());
-                is_over = is_there(0);
-                came = (0..service.holders.len()).filter(|number| is_there(number + 1)).collect();
-                is_new = is_there(service.holders.len() + 1);
+            match poll(&mut waited, shut_for.map(timespec).as_ref()) {
+                Ok(_) => {
+                    let is_there = |number: usize| waited.get(number).is_some_and(|one| !one.revents().is_empty());
+                    is_over = is_there(0);
+                    came = (0..service.holders.len()).filter(|number| is_there(number + 1)).collect();
+                    is_new = is_there(service.holders.len() + 1);
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => std::thread::sleep(REST),
             }
         }
         if is_over {
@@ -63,21 +72,37 @@ pub(super) fn serve(listener: &UnixListener, ended: &PipeReader, time: &Time, re
         for holder in service.holders.extract_if(.., |holder| holder.is_gone).collect::<Vec<_>>() {
             service.forget(holder);
         }
-        if is_new && let Ok((stream, _)) = listener.accept() {
-            let is_welcome = is_trusted(&stream) && stream.set_nonblocking(true).is_ok();
-            let holder = Holder { stream, text: Vec::new(), reservation: None, constraint: None, is_gone: false };
-            service.holders.extend(is_welcome.then_some(holder));
+        if is_new {
+            service.let_in(listener);
         }
     }
+}
+
+/// A time as the kernel takes it.
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() }
 }
 
 struct Service<'a> {
     time: &'a Time,
     record: &'a Record,
     holders: Vec<Holder>,
+    door: Door,
 }
 
 impl Service<'_> {
+    /// Takes the next connection, unless it is a stranger's.
+    fn let_in(&mut self, listener: &UnixListener) {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                let is_welcome = is_trusted(&stream) && stream.set_nonblocking(true).is_ok();
+                let holder = Holder { stream, text: Vec::new(), reservation: None, constraint: None, is_gone: false };
+                self.holders.extend(is_welcome.then_some(holder));
+            }
+            Err(error) => self.door.failed(&error, Instant::now()),
+        }
+    }
+
     /// Reads what a holder says, and answers each line of it.
     fn hear(&mut self, number: usize) {
         let mut bytes = [0; MAX_LINE];
@@ -145,7 +170,8 @@ impl Service<'_> {
         self.record.end(number);
         self.time.set(self.time.current().release(number));
         let served = self.record.served(number, &share);
-        Some(Served { moved, latest_ns: self.time.latest_ns(), ..served })
+        let (unheard, unheard_why) = (self.door.failures, self.door.why.clone());
+        Some(Served { moved, latest_ns: self.time.latest_ns(), unheard, unheard_why, ..served })
     }
 
     fn constrain(&mut self, number: usize, thread: u32, estimate_ns: u64, deadline_ns: u64) -> String {
