@@ -1,6 +1,7 @@
 //! What takes the CPU away from a loop that wants it all: runs the loops, attributes each gap to its causes, writes the
 //! recording.
 
+mod causes;
 mod keystroke;
 mod modes;
 mod tally;

@@ -1,16 +1,15 @@
 //! Adds up gaps and their causes as they come, in bounded memory.
 
+use super::causes::Causes;
 use super::modes::modes;
 use punctual_blame::gap::{GapPart, attribute, period, without_own};
 use punctual_probe::idle::{IdleSession, LoopTotals, RawGap, Taken, Ticker};
 use punctual_recording::{
-    CalibratedCount, CauseKind, CauseSum, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost,
-    Periodicity, Ran, TraceEntry,
+    CalibratedCount, CauseKind, CpuGaps, Distribution, GAPS_SCHEMA, Gap, GapDocument, InterruptCost, Periodicity, Ran,
+    TraceEntry,
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// Names beyond this many are counted as one.
-const MAX_NAMES: usize = 4096;
 /// Times of each cause and CPU that are kept to look for a period.
 const MAX_TIMES: usize = 4096;
 /// How many of the longest gaps the summary lists; the table has them all.
@@ -46,10 +45,8 @@ pub(crate) struct Tally {
     followed: bool,
     start_ns: u64,
     entries_lost: u64,
-    names: Vec<String>,
-    numbers: BTreeMap<String, u32>,
     cpus: Vec<Cpu>,
-    causes: BTreeMap<(CauseKind, u32), CauseSum>,
+    causes: Causes,
     costs: BTreeMap<u32, InterruptCost>,
     lengths: Distribution,
     longest: Vec<Gap>,
@@ -74,10 +71,8 @@ impl Tally {
             followed: session.is_followed(),
             start_ns,
             entries_lost: 0,
-            names: Vec::new(),
-            numbers: BTreeMap::new(),
             cpus: cpus.collect(),
-            causes: BTreeMap::new(),
+            causes: Causes::default(),
             costs: BTreeMap::new(),
             lengths: Distribution::new(),
             longest: Vec::new(),
@@ -192,16 +187,12 @@ impl Tally {
         let cpu_number = self.cpus[index].sums.cpu;
         let mut main = Gap { start_ns, length_ns, cpu: cpu_number, kind: CauseKind::Unknown, name: 0, cause_ns: None };
         for part in &parts {
-            let name = self.number(&part.name);
+            let name = self.causes.count(part.kind, &part.name, part.ns);
             if Some(part.ns) > main.cause_ns {
                 (main.kind, main.name, main.cause_ns) = (part.kind, name, Some(part.ns));
             }
-            let empty = CauseSum { kind: part.kind, name, count: 0, total_ns: 0, max_ns: 0 };
-            let sum = self.causes.entry((part.kind, name)).or_insert(empty);
-            sum.count += 1;
-            sum.total_ns += part.ns;
-            sum.max_ns = sum.max_ns.max(part.ns);
-            if part.kind != CauseKind::Unknown {
+            // Several names together have no period.
+            if part.kind != CauseKind::Unknown && !self.causes.is_others(name) {
                 let times = self.cpus[index].times.entry((part.kind, name)).or_default();
                 if times.len() < MAX_TIMES {
                     times.push(start_ns);
@@ -229,25 +220,12 @@ impl Tally {
             }
         }
         if let [TraceEntry { ran: Ran::Interrupt(name), .. }] = inside {
-            let name = self.number(&name.clone());
+            let name = self.causes.number(name);
             let new = InterruptCost { name, smallest_ticks: u64::MAX, count: 0 };
             let cost = self.costs.entry(name).or_insert(new);
             cost.count += 1;
             cost.smallest_ticks = cost.smallest_ticks.min(raw.ticks);
         }
-    }
-
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
-        }
-        let name = if self.names.len() >= MAX_NAMES { "(others)" } else { name };
-        let new = self.names.len() as u32;
-        let number = *self.numbers.entry(name.to_owned()).or_insert(new);
-        if number == new {
-            self.names.push(name.to_owned());
-        }
-        number
     }
 
     fn fill_profile(&mut self, index: usize, start_ns: u64, end_ns: u64) {
@@ -275,8 +253,6 @@ impl Tally {
 
     /// Everything so far. Looks for periods: not for every round.
     pub(crate) fn document(&self) -> GapDocument {
-        let mut causes: Vec<CauseSum> = self.causes.values().cloned().collect();
-        causes.sort_by_key(|cause| std::cmp::Reverse(cause.total_ns));
         let mut periods = Vec::new();
         for cpu in &self.cpus {
             for (&(kind, name), times) in &cpu.times {
@@ -299,9 +275,9 @@ impl Tally {
             ticks_per_second: self.ticker.per_second,
             followed: self.followed,
             entries_lost: self.entries_lost,
-            names: self.names.clone(),
+            names: self.causes.names().to_vec(),
             cpus: cpus.collect(),
-            causes,
+            causes: self.causes.sums(),
             interrupt_costs: self.costs.values().cloned().collect(),
             periods,
             lengths: self.lengths.clone(),
@@ -409,10 +385,8 @@ mod tests {
             followed: true,
             start_ns: 0,
             entries_lost: 0,
-            names: Vec::new(),
-            numbers: BTreeMap::new(),
             cpus: vec![cpu],
-            causes: BTreeMap::new(),
+            causes: Causes::default(),
             costs: BTreeMap::new(),
             lengths: Distribution::new(),
             longest: Vec::new(),
