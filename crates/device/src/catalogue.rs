@@ -226,7 +226,7 @@ impl Stored {
             compute_ns: length(&self.compute).map_err(in_device)?,
             want_s: self.want.map_or(Ok(DEFAULT_WANT_S), |want| parse_want(&want)).map_err(in_device)?,
             on_miss: self.on_miss,
-            unit: self.unit.or(rate_millihertz.map(|_| Unit::Frame)),
+            unit: self.unit.or(rate_millihertz.map(Unit::at_rate)),
             rate_millihertz,
             signal: self.signal,
             origin,
@@ -364,6 +364,23 @@ mod tests {
         assert_eq!(catalogue.find("modem").unwrap().sources.period, Source::Assumption(None));
         assert_eq!((&*catalogue.profiles()[0].id, catalogue.profiles()[0].origin), ("modem", Origin::Named));
         assert!(catalogue.profiles().is_sorted_by_key(|profile| profile.origin));
+    }
+
+    #[test]
+    fn a_radio_counts_in_samples_whether_its_file_says_so_or_not() {
+        let unit = |lines: &str| {
+            let text = format!("[[device]]\nid='x'\nbuffers=8\ncompute='100us'\non_miss='drop'\n{lines}");
+            let catalogue = Catalogue::parse(&text).unwrap();
+            // Whoever gives its period anew gets the same.
+            let again = catalogue.parse_spec("x 1ms").unwrap().with_written_period("2400@2.4MS/s").unwrap();
+            assert_eq!(again.unit, catalogue.find("x").unwrap().unit.or(Some(Unit::Sample)), "{lines}");
+            catalogue.find("x").unwrap().unit
+        };
+        assert_eq!(unit("period='1ms'\nrate='2.4MS/s'"), Some(Unit::Sample));
+        assert_eq!(unit("period='2400@2.4MS/s'"), Some(Unit::Sample));
+        assert_eq!(unit("period='1ms'"), None);
+        assert_eq!(unit("period='1ms'\nrate='48kHz'"), Some(Unit::Frame));
+        assert_eq!(unit("period='1ms'\nrate='2.4MS/s'\nunit='slot'"), Some(Unit::Slot));
     }
 
     proptest! {

@@ -13,6 +13,9 @@ pub const DEFAULT_WANT_S: u64 = 3_600;
 /// Before the words of a profile whose numbers were changed.
 const CHANGED_FROM: &str = "changed from: ";
 
+/// From this rate on, in thousandths of a hertz, what comes is samples of a radio.
+const RADIO_MILLIHERTZ: u64 = 1_000_000_000;
+
 /// What happens when a buffer is not served in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -113,6 +116,11 @@ impl Unit {
             Unit::Slot => "slot",
             Unit::Cycle => "cycle",
         }
+    }
+
+    /// What comes at a rate of so many thousandths of a hertz, where nobody says it: no audio has a million frames a second.
+    pub(crate) fn at_rate(millihertz: u64) -> Unit {
+        if millihertz < RADIO_MILLIHERTZ { Unit::Frame } else { Unit::Sample }
     }
 }
 
@@ -247,7 +255,7 @@ impl Profile {
         let mut changed = self.with_period(parse_period(text)?);
         if let Some(rate) = written_rate(text)? {
             changed.rate_millihertz = Some(rate);
-            changed.unit = changed.unit.or(Some(Unit::Frame));
+            changed.unit = changed.unit.or(Some(Unit::at_rate(rate)));
         } else if changed.unit == Some(Unit::Sample) {
             changed.unit = None;
         }

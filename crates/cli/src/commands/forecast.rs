@@ -352,7 +352,9 @@ fn measured(paths: &[PathBuf], catalogue: &Catalogue) -> Vec<Profile> {
     let mut found: Vec<Profile> = Vec::new();
     for path in super::expand(paths) {
         let Ok(Some(activations)) = punctual_recording::read_activation_document(&path) else { continue };
-        for device in activations.devices.iter().filter_map(|device| as_set_up(device, catalogue)) {
+        let words = Recording::open(&path).map(|recording| recording.into_document().provenance.command_line);
+        let words = words.unwrap_or_default();
+        for device in activations.devices.iter().filter_map(|device| as_set_up(device, &words, catalogue)) {
             if found.len() < MAX_MEASURED && !found.contains(&device) {
                 found.push(device);
             }
@@ -361,11 +363,28 @@ fn measured(paths: &[PathBuf], catalogue: &Catalogue) -> Vec<Profile> {
     found
 }
 
-/// The profile of a device as it ran; `None` for one that is in no catalogue or could not work.
-fn as_set_up(device: &DeviceSummary, catalogue: &Catalogue) -> Option<Profile> {
+/// The profile of a device as it ran, given the words of the command that ran it; `None` for one that is in no catalogue or
+/// could not work.
+fn as_set_up(device: &DeviceSummary, words: &[String], catalogue: &Catalogue) -> Option<Profile> {
+    let mut profile = as_written(device, words, catalogue).or_else(|| as_counted(device, catalogue))?;
+    profile.origin = Origin::Named;
+    (profile.validate().is_ok() && profile.usable_slack_ns().is_ok()).then_some(profile)
+}
+
+/// The profile of a device as it was written when it ran, if it ran like that: only so it has the rate that it was given.
+fn as_written(device: &DeviceSummary, words: &[String], catalogue: &Catalogue) -> Option<Profile> {
+    let specs = words.iter().flat_map(|word| word.split(',')).map(|spec| spec.split('+').next().unwrap_or(spec));
+    let of_device = specs.filter(|spec| spec.split_whitespace().next() == Some(device.device.as_str()));
+    let numbers = (device.period_ns, device.buffers, device.compute_ns);
+    let is_so = |profile: &Profile| (profile.period_ns, profile.buffers, profile.compute_ns) == numbers;
+    of_device.filter_map(|spec| catalogue.parse_spec(spec).ok()).find(is_so)
+}
+
+/// The profile with a device's own numbers, which are times: of a radio's period, nobody knows the rate of its samples then.
+fn as_counted(device: &DeviceSummary, catalogue: &Catalogue) -> Option<Profile> {
     let mut profile = catalogue.find(&device.device)?.clone();
     if device.period_ns != profile.period_ns {
-        profile = profile.with_period(device.period_ns);
+        profile = profile.with_written_period(&format!("{}ns", device.period_ns)).ok()?;
     }
     if device.buffers != profile.buffers {
         profile = profile.with_buffers(device.buffers);
@@ -373,8 +392,7 @@ fn as_set_up(device: &DeviceSummary, catalogue: &Catalogue) -> Option<Profile> {
     if device.compute_ns != profile.compute_ns {
         profile = profile.with_compute(device.compute_ns);
     }
-    profile.origin = Origin::Named;
-    (profile.validate().is_ok() && profile.usable_slack_ns().is_ok()).then_some(profile)
+    Some(profile)
 }
 
 /// The curve of one device, or of one with two buffers whose computing takes a share of each.
@@ -384,5 +402,35 @@ fn curve(arguments: &ForecastArguments, own: Option<Profile>) -> CurveQuestion {
         device: own.filter(|_| arguments.curve_compute.is_none()),
         compute_thousandths: arguments.curve_compute.unwrap_or(CURVE_COMPUTE_PERCENT) * 10,
         stages: vec![Stage::DpcInterruptLatency, Stage::Total],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_device::Unit;
+
+    #[test]
+    fn a_radio_that_was_measured_is_counted_as_it_was_written() {
+        let catalogue = Catalogue::shipped();
+        let read_again = |spec: &str, words: &[&str]| {
+            let ran = catalogue.parse_spec(spec).unwrap();
+            let Profile { period_ns, buffers, compute_ns, .. } = ran;
+            let summary = DeviceSummary { device: ran.id, period_ns, buffers, compute_ns, ..DeviceSummary::default() };
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let read = as_set_up(&summary, &words, catalogue).unwrap();
+            assert_eq!((read.period_ns, read.buffers, read.compute_ns), (period_ns, buffers, compute_ns), "{spec}");
+            (read.unit, read.in_units(period_ns).map(|units| units.round()))
+        };
+        let block = "sdr 1024@2.4MS/s compute=150us x8";
+        let samples = (Some(Unit::Sample), Some(1024.0));
+        assert_eq!(read_again(block, &["punctual", "device", "run", block]), samples);
+        assert_eq!(read_again(block, &["punctual", "device", "mix", &format!("audio64,{block}+thread:80")]), samples);
+        // Another one of that name, or none that is known: then it counts in time.
+        assert_eq!(read_again(block, &["punctual", "device", "run", "sdr"]), (None, None));
+        assert_eq!(read_again("sdr 1ms compute=300us", &["sdr 1ms compute=300us"]), (None, None));
+        assert_eq!(read_again("sdr 1ms compute=300us", &[]), (None, None));
+        assert_eq!(read_again("sdr", &[]).0, Some(Unit::Sample));
+        assert_eq!(read_again("audio 2ms", &[]), (Some(Unit::Frame), Some(96.0)));
     }
 }
