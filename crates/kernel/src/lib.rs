@@ -47,6 +47,7 @@ pub mod bpf_layout;
 mod bpf_memory;
 pub mod bpf_programs;
 mod bpf_words;
+pub mod budget_use;
 pub mod callbacks;
 pub mod capabilities;
 pub mod clock;

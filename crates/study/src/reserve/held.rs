@@ -1,5 +1,6 @@
 //! A command that runs with a reservation for some of its threads.
 
+use punctual_kernel::budget_use::BudgetUse;
 use punctual_kernel::other_thread::{Before, ThreadScheduling, family, threads_of};
 use punctual_kernel::reservation_watch::{Freed, ReservationWatch, Stuck};
 use punctual_kernel::{Refused, own_child};
@@ -33,6 +34,8 @@ pub struct HeldThread {
     pub set_anew: u64,
     /// Why it was refused, or given up.
     pub refused: Option<String>,
+    /// How it used its reservation since it was last set.
+    pub budget_use: BudgetUse,
 }
 
 /// What came of it.
@@ -135,7 +138,8 @@ impl Holding<'_> {
             return self.note(before, refused, tell);
         }
         let name = self.plan.words[0].rsplit('/').next().unwrap_or_default().to_owned();
-        let thread = HeldThread { tid, name, set: u64::from(refused.is_none()), set_anew: 0, refused };
+        let (set, budget_use) = (u64::from(refused.is_none()), BudgetUse::default());
+        let thread = HeldThread { tid, name, set, set_anew: 0, refused, budget_use };
         tell(&thread);
         self.listed.push(thread);
     }
@@ -152,6 +156,7 @@ impl Holding<'_> {
             if self.known.get(&tid).is_some_and(|(before, _, refused)| {
                 before.is_there() && (*refused || ThreadScheduling::of(tid).is_ok_and(|now| now == wanted))
             }) {
+                self.look_at_use(tid);
                 continue;
             }
             let Ok(before) = Before::of(tid) else { continue };
@@ -160,6 +165,13 @@ impl Holding<'_> {
             }
             let refused = wanted.set(tid).err().map(|refused| refused.to_string());
             self.note(before, refused, tell);
+        }
+    }
+
+    /// Looks how a thread uses its reservation, if it has one.
+    fn look_at_use(&mut self, tid: u32) {
+        if let Some((_, Some(index), false)) = self.known.get(&tid) {
+            self.listed[*index].budget_use.look(tid);
         }
     }
 
@@ -198,6 +210,7 @@ impl Holding<'_> {
                     set: 0,
                     set_anew: 0,
                     refused: None,
+                    budget_use: BudgetUse::default(),
                 });
                 Some(self.listed.len() - 1)
             }
@@ -212,7 +225,7 @@ impl Holding<'_> {
         }
         if let Some(thread) = index.map(|index| &mut self.listed[index]) {
             thread.set += u64::from(!is_refused);
-            thread.refused = refused;
+            (thread.refused, thread.budget_use) = (refused, BudgetUse::default());
             if again.is_none() {
                 tell(thread);
             }

@@ -3,6 +3,8 @@
 use crate::args::reserve::ReserveRunArguments;
 use crate::commands::passed_on::PassedOn;
 use crate::output::{self, Output};
+use punctual_kernel::budget_use::UsedUp;
+use punctual_recording::counted;
 use punctual_report::reserve::{RunAnswer, SetRow, run_text};
 use punctual_study::reserve::{HeldPlan, HeldThread};
 use std::os::unix::process::ExitStatusExt;
@@ -25,6 +27,9 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
     let got_it = held.not_listed > 0 || held.threads.iter().any(|thread| thread.refused.is_none());
     let is_reserved = got_it && !held.given_up;
     let code = if code == 0 && !is_reserved && !arguments.ignore_failure { 1 } else { code };
+    if let Some(warning) = used_up(&held.threads, arguments).filter(|_| !arguments.quiet) {
+        output::say(&warning);
+    }
     let rows: Vec<SetRow> = held.threads.into_iter().map(row).collect();
     if output.json {
         output::answer(RunAnswer::new(arguments.reservation, &rows, held.not_listed, code), 0);
@@ -35,7 +40,7 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
 }
 
 fn row(thread: HeldThread) -> SetRow {
-    let HeldThread { tid, name, set, set_anew, refused } = thread;
+    let HeldThread { tid, name, set, set_anew, refused, .. } = thread;
     SetRow { tid, name, set, set_anew, refused }
 }
 
@@ -48,4 +53,24 @@ fn tell(thread: &HeldThread) {
             "warning: `{name}` ({tid}) had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
         ));
     }
+}
+
+/// Says which thread used up its budget in each period, so that the kernel held it back: the one that used most of its time.
+fn used_up(threads: &[HeldThread], arguments: &ReserveRunArguments) -> Option<String> {
+    let reservation = arguments.reservation;
+    let of = |thread: &HeldThread| thread.budget_use.used_up(reservation.budget_ns, reservation.period_ns);
+    let found: Vec<(&HeldThread, UsedUp)> = threads.iter().filter_map(|thread| Some((thread, of(thread)?))).collect();
+    let (thread, UsedUp { percent, taken_off, periods }) = found.iter().max_by_key(|(_, used)| used.percent)?;
+    let others = match found.len() - 1 {
+        0 => String::new(),
+        others => format!(" (so did {})", counted(others, "other thread")),
+    };
+    Some(format!(
+        "warning: `{}` ({}) used up its budget{others}: it ran for {percent} % of the time reserved for it, and the kernel took it \
+         off its CPU {} before it was done, in {}. Reserve more, or have it do less in a period",
+        thread.name,
+        thread.tid,
+        counted(*taken_off, "time"),
+        counted(*periods, "period")
+    ))
 }
