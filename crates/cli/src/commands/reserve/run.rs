@@ -16,9 +16,15 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
         thread: arguments.thread.clone(),
     };
     let signals = PassedOn::watch();
+    let mut is_named = false;
     let held = punctual_study::reserve::run(&plan, &mut || signals.came(), &mut |thread| {
         if !arguments.quiet {
             tell(thread);
+            // This process is not the program: whoever measures must name that.
+            if !is_named && thread.refused.is_none() {
+                is_named = true;
+                output::note(&where_it_runs(thread));
+            }
         }
     })?;
     let code = held.end.code().or_else(|| held.end.signal().map(|signal| 128 + signal));
@@ -53,6 +59,12 @@ fn tell(thread: &HeldThread) {
             "warning: `{name}` ({tid}) had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
         ));
     }
+}
+
+/// Which thread to name where it is measured.
+fn where_it_runs(thread: &HeldThread) -> String {
+    let HeldThread { tid, name, .. } = thread;
+    format!("`{name}` has its reservation; `sudo punctual record --tid {tid}` follows it, and not this process")
 }
 
 /// Says which thread used up its budget in each period, so that the kernel held it back: the one that used most of its time.
