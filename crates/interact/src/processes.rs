@@ -1,6 +1,7 @@
 //! What the kernel says, without any privilege, of a process and those that it started.
 
 use punctual_kernel::hardware_counters::{Counted, HardwareCounters, Reading};
+use punctual_kernel::stat_line::StatLine;
 use punctual_recording::{HardwareCounts, InputCounters};
 use std::collections::HashMap;
 use std::path::Path;
@@ -136,8 +137,7 @@ impl Account {
     /// known.
     fn add(&mut self, process: u32, children: &mut Vec<u32>) -> bool {
         let directory = format!("/proc/{process}");
-        let (Some(stat), Ok(tasks)) =
-            (words(&format!("{directory}/stat")), Path::new(&directory).join("task").read_dir())
+        let (Some(stat), Ok(tasks)) = (StatLine::of_process(process), Path::new(&directory).join("task").read_dir())
         else {
             return false;
         };
@@ -210,15 +210,17 @@ impl OfThread {
 }
 
 impl OfProcess {
-    fn of(stat: &str, io: &str) -> OfProcess {
-        // After the name, which may contain anything: state, parent, group, session, terminal, its group, flags,
-        // faults.
-        let faults = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(7).take(4);
-        let faults: Vec<Option<u64>> = faults.map(|word| word.parse().ok()).collect();
-        let fault = |at: usize| faults.get(at).copied().flatten();
-        let both = |at: usize| fault(at)?.checked_add(fault(at + 1)?);
+    fn of(stat: &StatLine, io: &str) -> OfProcess {
+        // Its own, and those of children that have ended: first the ones without reading from a disk, then the others.
+        let [own, of_ended, own_from_disk, of_ended_from_disk] =
+            [10, 11, 12, 13].map(|number| stat.field::<u64>(number));
+        let both = |own: Option<u64>, of_ended: Option<u64>| own?.checked_add(of_ended?);
         let names = ["syscr", "syscw", "rchar", "wchar", "read_bytes", "write_bytes"];
-        OfProcess { faults: [both(0), both(2)], of_ended: fault(1), io: names.map(|name| named_number(io, name)) }
+        OfProcess {
+            faults: [both(own, of_ended), both(own_from_disk, of_ended_from_disk)],
+            of_ended,
+            io: names.map(|name| named_number(io, name)),
+        }
     }
 }
 
@@ -279,10 +281,10 @@ mod tests {
         assert_eq!(times(""), None);
         let stat = "7 (a) b) S 1 7 7 34817 7 4194304 123 20 5 3 1 2";
         let io = "rchar: 11\nwchar: 12\nsyscr: 13\nsyscw: 14\nread_bytes: 15\nwrite_bytes: 16\n";
-        let read = OfProcess::of(stat, io);
+        let read = OfProcess::of(&StatLine::parsed(stat).unwrap(), io);
         assert_eq!((read.faults, read.of_ended), ([Some(143), Some(8)], Some(20)));
         assert_eq!(read.io, [13, 14, 11, 12, 15, 16].map(Some));
-        assert_eq!(OfProcess::of("", ""), OfProcess::default());
+        assert_eq!(OfProcess::of(&StatLine::parsed("7 (a)").unwrap(), ""), OfProcess::default());
         let status = "voluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t3\n";
         let sched = "se.nr_migrations                             :                    2\n";
         assert_eq!(OfThread::of("5 6 7", status, sched).counts, [Some(9), Some(3), Some(2)]);

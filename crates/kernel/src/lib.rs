@@ -16,7 +16,10 @@
 //! * [`clock`]: absolute sleeps and clock readings without allocation.
 //! * [`scheduling`]: policies, priorities, CPU affinity, deadline reservations; [`rests`]: when real-time threads that
 //!   would take all of their CPU leave it to others; [`watchdog`]: whether they leave the rest of their program any.
-//! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them.
+//! * [`other_thread`]: how threads of other programs are scheduled; [`keeper`]: the process that restores them;
+//!   [`reservation_watch`]: frees threads with a reservation that the kernel keeps from the CPU for good.
+//! * [`stat_line`], [`thread_stat`]: what `/proc` says of a process or a thread; [`number_in_kernel`]: the number by which
+//!   BPF programs know the calling thread.
 //! * [`guard`]: the child process that runs the load and ends all of it when the parent is gone; [`own_child`]: a
 //!   command that runs in place of this program; [`pseudo_terminal`]: terminals whose other end programs open;
 //!   [`local_line`]: a line to another process of the same user; [`unix_peers`]: which local sockets are connected to
@@ -79,6 +82,7 @@ pub mod scheduling;
 pub mod signals;
 mod slice;
 pub mod standard_output;
+pub mod stat_line;
 pub mod steal;
 mod thread_number;
 pub mod thread_stat;

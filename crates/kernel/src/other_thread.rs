@@ -3,6 +3,7 @@
 use crate::Refused;
 use crate::scheduling::{self, Scheduling};
 use crate::slice::own_slice;
+use crate::stat_line::StatLine;
 use crate::thread_stat::ThreadStat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -279,10 +280,7 @@ fn last_first(count: usize, put_back: &mut dyn FnMut(usize) -> PutBack) -> Vec<P
 pub fn is_of_kernel(process: u32) -> bool {
     /// `PF_KTHREAD` of include/linux/sched.h.
     const OF_KERNEL: u64 = 0x0020_0000;
-    let Ok(stat) = std::fs::read(format!("/proc/{process}/stat")) else { return false };
-    let text = String::from_utf8_lossy(&stat);
-    // The ninth field; the third follows the name in parentheses, which may hold anything.
-    let flags = text.rsplit_once(')').and_then(|(_, after)| after.split_whitespace().nth(9 - 3)?.parse::<u64>().ok());
+    let flags = StatLine::of_process(process).and_then(|line| line.field::<u64>(9));
     flags.is_some_and(|flags| flags & OF_KERNEL != 0)
 }
 

@@ -1,5 +1,7 @@
 //! What `/proc` says of a single thread.
 
+use crate::stat_line::StatLine;
+
 /// A thread as the kernel described it at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadStat {
@@ -16,22 +18,17 @@ pub struct ThreadStat {
 impl ThreadStat {
     /// This thread now; `None` if it is gone or hidden.
     pub fn of(tid: u32) -> Option<ThreadStat> {
-        // The file that is not below `task` has the CPU time of all threads of the process.
-        let bytes = std::fs::read(format!("/proc/{tid}/task/{tid}/stat")).ok()?;
-        ThreadStat::parsed(&String::from_utf8_lossy(&bytes))
+        ThreadStat::told(&StatLine::of_thread(tid)?)
     }
 
-    fn parsed(stat: &str) -> Option<ThreadStat> {
-        // The name in parentheses may hold anything; the state, third of all fields, follows it.
-        let (before, after) = stat.rsplit_once(')')?;
-        let name = before.split_once('(')?.1.to_owned();
-        let mut fields = after.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        // In programs, and in the kernel for them: the fields 14 and 15.
-        let of_program: u64 = fields.nth(14 - 4)?.parse().ok()?;
-        let of_kernel: u64 = fields.next()?.parse().ok()?;
-        let started = fields.nth(22 - 16)?.parse().ok()?;
-        Some(ThreadStat { name, state, ticks: of_program.saturating_add(of_kernel), started })
+    fn told(line: &StatLine) -> Option<ThreadStat> {
+        let [in_program, in_kernel] = [14, 15].map(|number| line.field::<u64>(number));
+        Some(ThreadStat {
+            name: line.name().to_owned(),
+            state: line.state()?,
+            ticks: in_program?.saturating_add(in_kernel?),
+            started: line.started()?,
+        })
     }
 }
 
@@ -41,18 +38,19 @@ mod tests {
 
     #[test]
     fn the_fields_are_found_behind_any_name() {
+        let parsed = |line: &str| ThreadStat::told(&StatLine::parsed(line)?);
         let stat = "4711 (a) R 2 (b) T 1 4711 4711 0 -1 4194304 105 0 0 0 31 11 0 0 20 0 1 0 8134 2 3 4";
         let expected = ThreadStat { name: "a) R 2 (b".to_owned(), state: 'T', ticks: 42, started: 8_134 };
-        assert_eq!(ThreadStat::parsed(stat), Some(expected));
+        assert_eq!(parsed(stat), Some(expected));
         for cut in ["", "4711 (loop", "4711 (loop) S 1 2", "4711 (loop) R 1 7 7 0 -1 64 0 0 0 0 12 30 0 0 20 0 1 0"] {
-            assert_eq!(ThreadStat::parsed(cut), None, "{cut}");
+            assert_eq!(parsed(cut), None, "{cut}");
         }
     }
 
     #[test]
     fn the_cpu_time_is_the_threads_own() {
-        let process = format!("/proc/{}/stat", std::process::id());
-        let of_all = || ThreadStat::parsed(&std::fs::read_to_string(&process).unwrap()).unwrap().ticks;
+        let process = std::process::id();
+        let of_all = || ThreadStat::told(&StatLine::of_process(process).unwrap()).unwrap().ticks;
         // A tenth of a second, which this thread uses if others did not.
         while of_all() < 10 {}
         let new = std::thread::spawn(|| ThreadStat::of(crate::clock::thread_id()).unwrap()).join().unwrap();

@@ -6,6 +6,7 @@ use super::block::{Block, Ended, OwnCounts, SharedBlock};
 use super::served::SUBCOMMAND;
 use super::{OwnWork, compile, refuse};
 use punctual_kernel::scheduling::{Scheduling, set_scheduling_of};
+use punctual_kernel::stat_line::StatLine;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -322,8 +323,7 @@ impl OwnProcess {
     /// answered for long: this opens a file.
     #[cold]
     fn state(&self) -> Option<char> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
-        stat.rsplit(')').next()?.trim_start().chars().next()
+        StatLine::of_process(self.child.id())?.state()
     }
 
     /// It has ended, or was killed: how?

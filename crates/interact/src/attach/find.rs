@@ -5,6 +5,7 @@ use crate::display::users::UsersDisplay;
 use crate::plan::InteractError;
 use crate::processes::program_of;
 use punctual_kernel::Refused;
+use punctual_kernel::stat_line::StatLine;
 use punctual_probe::nearest_name;
 use rustix::fs::{FileType, Mode, OFlags, fstat, major, minor, open};
 use std::collections::BTreeSet;
@@ -76,7 +77,8 @@ impl Target {
     }
 
     fn of(pid: u32) -> Option<Target> {
-        let (name, device, started) = parsed(&stat_of(pid)?)?;
+        let stat = StatLine::of_process(pid)?;
+        let (name, device, started) = (stat.name().to_owned(), terminal_of(&stat)?, stat.started()?);
         let line = line_of(pid);
         let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty()).take(MAX_WORDS);
         let mut words: Vec<String> =
@@ -127,8 +129,7 @@ impl Target {
 
     /// Whether it is still there.
     pub(super) fn is_there(&self) -> bool {
-        let stat = stat_of(self.pid).unwrap_or_default();
-        !has_ended(&stat) && parsed(&stat).is_some_and(|(_, _, started)| started == self.started)
+        StatLine::of_process(self.pid).is_some_and(|now| !now.has_ended() && now.started() == Some(self.started))
     }
 
     /// Opens its terminal, without making it this process's own.
@@ -164,12 +165,6 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// What the kernel says about a process. It holds the name, which may be any bytes.
-fn stat_of(pid: u32) -> Option<String> {
-    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// The beginning of its command line.
 fn line_of(pid: u32) -> Vec<u8> {
     let mut line = Vec::new();
@@ -179,21 +174,9 @@ fn line_of(pid: u32) -> Vec<u8> {
     line
 }
 
-/// From `/proc/PID/stat`: the name, the terminal's number and when it was started.
-fn parsed(stat: &str) -> Option<(String, u32, u64)> {
-    let (before, rest) = stat.rsplit_once(") ")?;
-    let (_, name) = before.split_once('(')?;
-    let mut words = rest.split(' ');
-    let device = words.nth(4)?.parse::<i32>().ok()?;
-    let started = words.nth(14)?.parse().ok()?;
-    Some((name.to_owned(), device as u32, started))
-}
-
-/// From `/proc/PID/stat`: whether all its threads have ended. The first one may have while others go on.
-fn has_ended(stat: &str) -> bool {
-    let Some((_, rest)) = stat.rsplit_once(") ") else { return true };
-    let threads = rest.split(' ').nth(17).and_then(|count| count.parse::<u32>().ok());
-    rest.starts_with(['Z', 'X']) && threads.is_none_or(|threads| threads <= 1)
+/// The kernel's number of a process's terminal, 0 if it has none; the kernel writes it with a sign.
+fn terminal_of(stat: &StatLine) -> Option<u32> {
+    stat.field::<i32>(7).map(i32::cast_unsigned)
 }
 
 #[cfg(test)]
@@ -203,13 +186,9 @@ mod tests {
     #[test]
     fn the_kernels_words_are_read() {
         let stat = "42 (a) b) S 1 42 42 34817 42 4194304 1 0 0 0 1 2 0 0 20 0 1 0 98765 1 2 3";
-        assert_eq!(parsed(stat), Some(("a) b".to_owned(), 34_817, 98_765)));
-        assert_eq!(parsed("42 (a"), None);
-        let state = |letter: &str, threads: &str| {
-            stat.replace(") S", &format!(") {letter}")).replace("20 0 1 0", &format!("20 0 {threads} 0"))
-        };
-        assert!(has_ended(&state("Z", "1")) && has_ended(&state("X", "0")) && has_ended(""));
-        assert!(!has_ended(stat) && !has_ended(&state("Z", "2")), "others go on");
+        assert_eq!(terminal_of(&StatLine::parsed(stat).unwrap()), Some(34_817));
+        let high = stat.replace("34817", "-2147483648");
+        assert_eq!(terminal_of(&StatLine::parsed(&high).unwrap()), Some(1 << 31));
         let own = Target::of(std::process::id()).unwrap();
         assert!(own.is_there());
         assert!(!Target { started: own.started + 1, ..own }.is_there());

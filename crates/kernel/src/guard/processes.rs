@@ -1,5 +1,6 @@
 //! The processes below the guard.
 
+use crate::stat_line::StatLine;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,12 +19,6 @@ pub(super) fn reap() -> Vec<Dead> {
         dead.push(Dead { pid: pid.as_raw_nonzero().get() as u32, code: status.exit_status() });
     }
     dead
-}
-
-/// What the kernel says about a process. It holds the name, which may be any bytes.
-fn stat_of(pid: u32) -> Option<String> {
-    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Kills every process of a session, which may have lost its leader.
@@ -72,22 +67,16 @@ pub(super) struct Listed {
 
 impl Listed {
     fn of(pid: u32) -> Option<Listed> {
-        Listed::parsed(pid, &stat_of(pid)?)
+        Listed::told(pid, &StatLine::of_process(pid)?)
     }
 
-    fn parsed(pid: u32, stat: &str) -> Option<Listed> {
-        // The name in parentheses may hold anything, spaces and parentheses too; the state, third of all fields, follows it.
-        let (_, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3).copied();
-        // The first thread may have ended, and others go on.
-        let is_alone = field(20)?.parse::<i64>().ok()? <= 1;
+    fn told(pid: u32, line: &StatLine) -> Option<Listed> {
         Some(Listed {
             pid,
-            parent: field(4)?.parse().ok()?,
-            session: field(6)?.parse().ok()?,
-            is_zombie: field(3)? == "Z" && is_alone,
-            started: field(22)?.parse().ok()?,
+            parent: line.field(4)?,
+            session: line.field(6)?,
+            is_zombie: line.has_ended(),
+            started: line.started()?,
         })
     }
 
@@ -141,16 +130,16 @@ mod tests {
 
     #[test]
     fn a_process_whose_first_thread_has_ended_goes_on() {
-        let stat = |state: &str, threads: &str| {
-            format!(
+        let told = |state: &str, threads: &str| {
+            let line = format!(
                 "7 (a) Z 1) {state} 6 7 7 0 -1 4227084 0 0 0 0 0 0 0 0 20 0 {threads} 0 1234 0 0 18446744073709551615"
-            )
+            );
+            Listed::told(7, &StatLine::parsed(&line).unwrap())
         };
-        let zombie = |state, threads| Listed::parsed(7, &stat(state, threads)).unwrap().is_zombie;
-        assert!(zombie("Z", "1") && zombie("Z", "0"));
-        assert!(!zombie("Z", "2") && !zombie("S", "1") && !zombie("R", "2"));
-        assert_eq!(Listed::parsed(7, &stat("S", "1")), Some(one(7, 6, false)));
-        assert_eq!(Listed::parsed(7, "7 (a) S 6 7"), None);
+        assert_eq!(told("Z", "1"), Some(one(7, 6, true)));
+        assert_eq!(told("Z", "2"), Some(one(7, 6, false)));
+        assert_eq!(told("S", "1"), Some(one(7, 6, false)));
+        assert_eq!(Listed::told(7, &StatLine::parsed("7 (a) S 6 7").unwrap()), None);
         let own = Listed::of(std::process::id()).unwrap();
         assert_eq!((own.parent, own.is_zombie), (std::os::unix::process::parent_id(), false));
     }

@@ -1,6 +1,7 @@
 //! Who armed the timers of an episode, by name.
 
 use super::ended::{EndedThread, EndedThreads};
+use punctual_kernel::stat_line::StatLine;
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;
 use std::collections::BTreeMap;
@@ -76,16 +77,12 @@ fn is_timer(event: &Event) -> bool {
 
 /// The thread with this number.
 fn running(tid: u32) -> Option<Running> {
-    let text = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
-    parse(&text)
+    told(&StatLine::of_process(tid)?)
 }
 
-/// From a line like `4711 (name) S 1 ...`, whose name may have brackets of its own.
-fn parse(text: &[u8]) -> Option<Running> {
-    let begin = text.iter().position(|&byte| byte == b'(')? + 1;
-    let end = text.iter().rposition(|&byte| byte == b')')?;
-    let is_zombie = matches!(text.get(end + 2)?, b'Z' | b'X');
-    Some(Running { name: printable(&String::from_utf8_lossy(text.get(begin..end)?)), is_zombie })
+fn told(line: &StatLine) -> Option<Running> {
+    let is_zombie = matches!(line.state()?, 'Z' | 'X');
+    Some(Running { name: printable(line.name()), is_zombie })
 }
 
 #[cfg(test)]
@@ -161,9 +158,10 @@ mod tests {
     #[test]
     fn brackets_in_a_name_and_lines_cut_short_are_read() {
         let zombie = |name: &str| Some(Running { name: name.to_owned(), is_zombie: true });
-        assert_eq!(parse(b"12 (a) S (b)) Z 1 2"), zombie("a) S (b)"));
+        let parse = |text: &str| told(&StatLine::parsed(text)?);
+        assert_eq!(parse("12 (a) S (b)) Z 1 2"), zombie("a) S (b)"));
         for text in ["", "12", "12 (", "12 (a)", "12 (a) ", "12 )a( S"] {
-            assert_eq!(parse(text.as_bytes()), None, "{text}");
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 }
