@@ -37,8 +37,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let outcome = result?;
     let exit_code = super::limits_exit_code(&outcome.document.limits);
     let exit_code = exit_code.max(super::load_exit_code([&outcome.document], arguments.ignore_failure));
-    let failed = (outcome.document.ended.as_ref())
-        .is_some_and(|ended| matches!(ended.reason, EndReason::Watchdog | EndReason::Failed));
+    let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason.is_failure());
     // Punctual's own threads wake every period: if none did in a run of several periods, the run is no verdict on
     // anything.
     let measured_nothing = plan.follow.is_none()

@@ -138,6 +138,13 @@ pub enum EndReason {
     Failed,
 }
 
+impl EndReason {
+    /// Whether it ended early through a fault of its own, neither asked for nor by a limit: commands then exit with 1.
+    pub fn is_failure(self) -> bool {
+        matches!(self, EndReason::Watchdog | EndReason::Failed)
+    }
+}
+
 /// The end of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {

@@ -29,8 +29,7 @@ pub struct IdleReport<'a> {
 impl IdleReport<'_> {
     /// The exit code of the process.
     pub fn exit_code(&self) -> u8 {
-        let reason = self.document.ended.as_ref().map(|ended| ended.reason);
-        u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
+        u8::from(self.document.ended.as_ref().is_some_and(|ended| ended.reason.is_failure()))
     }
 
     pub(crate) fn runtime_ns(&self) -> u64 {
@@ -73,7 +72,7 @@ impl IdleReport<'_> {
             return crate::idle::validation::verdict(validation);
         }
         let ended = self.document.ended.as_ref();
-        if let Some(ended) = ended.filter(|ended| matches!(ended.reason, EndReason::Failed | EndReason::Watchdog)) {
+        if let Some(ended) = ended.filter(|ended| ended.reason.is_failure()) {
             let detail = ended.detail.as_deref().unwrap_or("it failed");
             return format!("Ended early: {detail}. {}", self.what_was_found());
         }

@@ -97,8 +97,7 @@ pub struct LogReport<'a> {
 impl LogReport<'_> {
     /// The exit code of the process.
     pub fn exit_code(&self) -> u8 {
-        let reason = self.document.ended.as_ref().map(|ended| ended.reason);
-        u8::from(matches!(reason, Some(EndReason::Watchdog | EndReason::Failed)))
+        u8::from(self.document.ended.as_ref().is_some_and(|ended| ended.reason.is_failure()))
     }
 
     /// How long it logged, ns; `None` if that is not known. For a log that was cut short, or failed, it is the time

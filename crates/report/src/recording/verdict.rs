@@ -180,8 +180,7 @@ pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
 
 /// The sentence about the end of a recording if nobody asked for it and it could still be noted.
 pub fn failure_in_words(document: &Document) -> Option<String> {
-    let reason = document.ended.as_ref()?.reason;
-    if matches!(reason, EndReason::Failed | EndReason::Watchdog) { end_in_words(document) } else { None }
+    if document.ended.as_ref()?.reason.is_failure() { end_in_words(document) } else { None }
 }
 
 /// The verdict of a check: what it means for music, which everybody can hear.
