@@ -1,6 +1,6 @@
 //! Files that cannot be written, in plain words.
 
-use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint};
+use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint, without_error_number};
 use std::io::{Error, ErrorKind};
 
 /// A file that cannot be written.
@@ -49,6 +49,6 @@ pub(crate) fn plain(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such file or directory".to_owned(),
         ErrorKind::StorageFull => "no space left on the disk".to_owned(),
-        _ => error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase(),
+        _ => without_error_number(error).to_lowercase(),
     }
 }

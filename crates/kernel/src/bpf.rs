@@ -9,6 +9,7 @@ pub use crate::loading::may_load;
 use crate::{Missing, Refused, bpf_words, ending, verifier};
 use libbpf_rs::btf::BtfKind;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
+use punctual_recording::without_error_number;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Programs that an object marks as optional are loaded where the kernel has the tracepoint they are for.
@@ -125,7 +126,7 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
         None if denied && !bpf_words::was_verified(&said) => return Refused::for_want_of_privilege(doing),
         None => match bpf_words::refused_program(&said) {
             Some(program) => format!("this kernel refuses the BPF program `{program}` (-v shows its message)"),
-            None => plain(error),
+            None => without_error_number(error),
         },
     };
     Refused::because(doing, reason)
@@ -232,7 +233,7 @@ impl LoadedObject {
         let found = self.object.maps_mut().find(|map| map.name() == name);
         let mut found = found.ok_or_else(|| Refused::because(doing(), "there are no such programs"))?;
         let link = found.attach_struct_ops();
-        self.links.push(link.map_err(|error| Refused::because(doing(), plain(&error)))?);
+        self.links.push(link.map_err(|error| Refused::because(doing(), without_error_number(&error)))?);
         Ok(())
     }
 
@@ -273,7 +274,7 @@ impl LoadedObject {
         let found = found.ok_or_else(|| Refused::because(doing(), "there is no such program"))?;
         let (process, offset) = (i32::try_from(process).unwrap_or(0), usize::try_from(offset).unwrap_or(0));
         let link = found.attach_uprobe(false, process, file, offset);
-        self.links.push(link.map_err(|error| Refused::because(doing(), plain(&error)))?);
+        self.links.push(link.map_err(|error| Refused::because(doing(), without_error_number(&error)))?);
         Ok(())
     }
 
@@ -349,7 +350,7 @@ impl LoadedObject {
         let refused = |reason: String| Refused::because(format!("changing the BPF map `{name}`"), reason);
         let map = self.object.maps().find(|map| map.name() == name);
         let map = map.ok_or_else(|| refused("there is no such map".to_owned()))?;
-        change(&map).map_err(|error| refused(plain(&error)))
+        change(&map).map_err(|error| refused(without_error_number(&error)))
     }
 
     /// The object's zero-initialized globals, shared with the programs.
@@ -392,12 +393,6 @@ impl LoadedObject {
 
 // SAFETY: the library's objects and links are plain memory that belongs to this value; none is bound to a thread.
 unsafe impl Send for LoadedObject {}
-
-/// The library's error without what it adds to the operating system's message.
-fn plain(error: &libbpf_rs::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
 
 /// What would allow this user to load BPF programs.
 pub fn remedy() -> String {

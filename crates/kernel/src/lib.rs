@@ -149,6 +149,5 @@ impl Hint for Refused {
 
 /// An operating-system error without the number that the standard library adds to it.
 pub fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+    punctual_recording::without_error_number(error)
 }

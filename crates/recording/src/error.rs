@@ -49,9 +49,7 @@ impl Error {
         if source.kind() == std::io::ErrorKind::StorageFull {
             return Error::new(ErrorKind::Full, path, format!("{doing}: no space left on the device"));
         }
-        let text = source.to_string();
-        let reason = text.split(" (os error").next().unwrap_or(&text);
-        Error::new(ErrorKind::Io, path, format!("{doing}: {reason}"))
+        Error::new(ErrorKind::Io, path, format!("{doing}: {}", without_error_number(&source)))
     }
 
     /// What kind of thing went wrong.
@@ -82,6 +80,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// What an error says, without the operating system's number that the standard library adds: *Permission denied*, not
+/// *Permission denied (os error 13)*.
+pub fn without_error_number(error: &impl fmt::Display) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +100,11 @@ mod tests {
         assert_eq!(full.to_string(), "a.punctual: cannot write: no space left on the device");
         let other = error(io::ErrorKind::PermissionDenied);
         assert_eq!((other.kind(), other.hint()), (ErrorKind::Io, None));
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_said_without_its_number() {
+        assert_eq!(without_error_number(&io::Error::from_raw_os_error(13)), "Permission denied");
+        assert_eq!(without_error_number(&"no number (at all)"), "no number (at all)");
     }
 }

@@ -91,7 +91,7 @@ pub use episodes::files::{
 pub use episodes::in_parallel::look_into_episodes;
 pub use episodes::read::for_each_episode;
 pub use episodes::summary::{RecorderSummary, RequestTimes};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, without_error_number};
 pub use format::digest::digest;
 pub use format::directory::Directory;
 pub use format::lock::Lock;

@@ -39,7 +39,7 @@ use punctual_kernel::memory_bound::keep_memory_below;
 use punctual_probe::{Plan, Policy};
 use punctual_recording::bounds::MAX_READER_BYTES;
 use punctual_recording::input;
-use punctual_recording::{Document, Limit, Place, printable_path};
+use punctual_recording::{Document, Limit, Place, printable_path, without_error_number};
 use punctual_report::answer::Failure;
 use punctual_report::shell_word;
 use std::path::{Path, PathBuf};
@@ -118,10 +118,8 @@ fn one_of(named: &Path, asker: &str) -> Result<PathBuf, Usage> {
 
 /// Reads a text that a person wrote.
 fn read_text(path: &Path) -> anyhow::Result<String> {
-    input::read_text(path).map_err(|error| {
-        let text = error.to_string();
-        anyhow::anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
-    })
+    input::read_text(path)
+        .map_err(|error| anyhow::anyhow!("cannot read {}: {}", path.display(), without_error_number(&error)))
 }
 
 /// Bounds the memory of a command that only reads: whatever its files hold, the command ends with one line.

@@ -13,7 +13,7 @@ use punctual_load::Load;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, Step};
 use punctual_modem::virtual_time::{Direction, FarEnd};
-use punctual_recording::{format_ns, input};
+use punctual_recording::{format_ns, input, without_error_number};
 use punctual_report::device::Run;
 use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
 use punctual_study::device::DeviceRunPlan;
@@ -118,8 +118,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
         if error.kind() == ErrorKind::FileTooLarge {
             return anyhow!("{} is larger than 10 MB, the most that can be sent", path.display());
         }
-        let text = error.to_string();
-        anyhow!("cannot read {}: {}", path.display(), text.split(" (os error").next().unwrap_or(&text))
+        anyhow!("cannot read {}: {}", path.display(), without_error_number(&error))
     })?;
     if bytes.is_empty() {
         bail!("{} is empty: give a file with something in it", path.display());

@@ -144,8 +144,7 @@ fn nameless_file() -> std::io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let directory = std::env::temp_dir();
     let named = |error: std::io::Error| {
-        let text = error.to_string();
-        let reason = text.split(" (os error").next().unwrap_or(&text);
+        let reason = punctual_kernel::plain(&error);
         std::io::Error::new(error.kind(), format!("{}: {reason}", directory.display()))
     };
     let opened = rustix::fs::open(&directory, flags, Mode::RUSR | Mode::WUSR).map_err(|error| named(error.into()))?;

@@ -1,6 +1,6 @@
 //! What can go wrong with the tables.
 
-use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint};
+use punctual_recording::{CHOOSE_ANOTHER_PLACE, Hint, without_error_number};
 use std::path::PathBuf;
 
 /// Why the tables could not be computed.
@@ -19,19 +19,13 @@ pub enum TablesError {
     #[error("{} holds something other than a study: choose another directory with -o", .0.display())]
     Occupied(PathBuf),
     /// An attempt could not be stored. What was stored before is there.
-    #[error("cannot write {}: {}", path.display(), plain(error))]
+    #[error("cannot write {}: {}", path.display(), without_error_number(error).to_lowercase())]
     Store {
         /// Which.
         path: PathBuf,
         /// What the system says.
         error: std::io::Error,
     },
-}
-
-/// Without its number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 impl Hint for TablesError {
