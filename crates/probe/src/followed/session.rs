@@ -13,7 +13,7 @@ use super::table::Table;
 use crate::recorder::requests::{EndedBy, Pause};
 use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, take_last};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, count_cpu_times, take_last};
 use crate::shared::plan::Plan;
 use crate::shared::recent::Recent;
 use punctual_kernel::bpf::kernel_enumeration_has;
@@ -312,11 +312,7 @@ impl Session<'_> {
 
     fn count(&mut self, writer: &mut Writer) {
         self.table.count(self.programs.lost(), writer);
-        if let Some((now, before)) = CpuTimes::now(&self.cpus).zip(self.times_before) {
-            let spent = now.since(&before);
-            writer.set_steal(spent.steal_ns);
-            writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
-        }
+        count_cpu_times(&self.cpus, self.times_before, writer);
         writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
     }
 

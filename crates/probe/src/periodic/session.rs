@@ -9,7 +9,7 @@ use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::beside::load_beside;
 use crate::shared::control::Control;
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note, take_last};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, count_cpu_times, note, take_last};
 use crate::shared::plan::{Plan, Policy, Via};
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::{self, GettingReady};
@@ -474,11 +474,7 @@ impl Rounds<'_> {
                 self.follower.as_ref().zip(thread.slot).map(|(follower, slot)| follower.armed_late(slot as usize));
             writer.set_activations(index, armed_late, thread.counts.untold.load(Ordering::Relaxed));
         }
-        if let Some((now, before)) = CpuTimes::now(self.cpus).zip(self.times_before) {
-            let spent = now.since(&before);
-            writer.set_steal(spent.steal_ns);
-            writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
-        }
+        count_cpu_times(self.cpus, self.times_before, writer);
     }
 }
 

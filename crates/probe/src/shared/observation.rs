@@ -2,6 +2,7 @@
 
 use crate::shared::error::RunError;
 use crate::shared::plan::Plan;
+use punctual_kernel::cpu_times::CpuTimes;
 use punctual_recording::{
     Directory, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Totals, Wakeup, Writer,
 };
@@ -135,6 +136,15 @@ fn judge(plan: &Plan, writer: &Writer) -> Vec<Limit> {
         limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded, stage: None });
     }
     limits
+}
+
+/// Notes what these CPUs have done since `before`; nothing where the kernel did not say it then or does not now.
+pub(crate) fn count_cpu_times(cpus: &[u32], before: Option<CpuTimes>, writer: &mut Writer) {
+    if let Some((now, before)) = CpuTimes::now(cpus).zip(before) {
+        let spent = now.since(&before);
+        writer.set_steal(spent.steal_ns);
+        writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
+    }
 }
 
 /// What is the same for several threads is said once.

@@ -3,7 +3,7 @@
 use super::source::{Source, Stamped, refused};
 use crate::recorder::{self, Watch};
 use crate::shared::error::RunError;
-use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, note, take_last};
+use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, count_cpu_times, note, take_last};
 use crate::shared::plan::Plan;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
@@ -257,11 +257,7 @@ impl Session<'_> {
             let text = "some stamps of the driver were out of order, or not of this clock: they count as unobserved";
             note(writer.provenance_mut(), text.to_owned());
         }
-        if let Some((now, before)) = CpuTimes::now(&self.online).zip(self.times_before.as_ref()) {
-            let spent = now.since(before);
-            writer.set_steal(spent.steal_ns);
-            writer.set_cpu_times(spent.passed_ns, spent.idle_ns);
-        }
+        count_cpu_times(&self.online, self.times_before, writer);
     }
 }
 
