@@ -130,8 +130,8 @@ fn wakeups() {
             values[values.len() - 1]
         );
     }
-    if let Ok(mut follower) = StageTracer::load(Via::Timer) {
-        match recording_cost_ns(&mut follower, 1 << 20) {
+    if let Ok(mut tracer) = StageTracer::load(Via::Timer) {
+        match recording_cost_ns(&mut tracer, 1 << 20) {
             Ok(cost) => println!("\nrecording a wakeup in user space: {cost:.1} ns"),
             Err(refused) => println!("\nrecording a wakeup in user space: {refused}"),
         }
@@ -172,13 +172,13 @@ fn against_cyclictest() {
 fn unrelated_switches() {
     let (mut off, mut on) = (Vec::new(), Vec::new());
     for round in 0..2 * ROUNDS {
-        let follower = (round % 2 == 1).then(|| {
-            let mut follower = StageTracer::load(Via::Timer).expect("BPF programs");
-            follower.attach().expect("attached");
-            follower
+        let tracer = (round % 2 == 1).then(|| {
+            let mut tracer = StageTracer::load(Via::Timer).expect("BPF programs");
+            tracer.attach().expect("attached");
+            tracer
         });
         let cost = ping_pong_ns();
-        if follower.is_some() { on.push(cost) } else { off.push(cost) }
+        if tracer.is_some() { on.push(cost) } else { off.push(cost) }
     }
     let mut differences: Vec<f64> = on.iter().zip(&off).map(|(on, off)| on - off).collect();
     println!("\nAn unrelated wake and switch, {ROUNDS} rounds in turn");

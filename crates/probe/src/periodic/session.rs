@@ -40,7 +40,7 @@ struct Measured {
     name: String,
     cpu: u32,
     scheduling: Scheduling,
-    /// The number of its slot, if the programs follow it.
+    /// The number of its slot, if the programs stamp its wakeups.
     slot: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     let schedulings = plan.schedulings()?;
     let getting_ready = GettingReady::begin();
     let mut provenance = provenance(plan, &cpus);
-    let (follower, recorder) = load_programs(plan, &mut provenance)?;
+    let (tracer, recorder) = load_programs(plan, &mut provenance)?;
     let _power_request = hold_machine(plan, &mut provenance);
 
     let control = Arc::new(Control::default());
@@ -58,10 +58,10 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     // However this function ends, the threads end with it.
     let _stop = StopOnDrop(Arc::clone(&control));
     let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;
-    let (follower, mut equipment) = equip(plan, follower, &measured, &mut provenance)?;
+    let (tracer, mut equipment) = equip(plan, tracer, &measured, &mut provenance)?;
     let _rooms = leave_room(&cpus, &measured, &mut equipment)?;
-    let steal_known = follower.as_ref().is_some_and(StageTracer::steal_known);
-    provenance.configuration.bpf = follower.is_some();
+    let steal_known = tracer.as_ref().is_some_and(StageTracer::steal_known);
+    provenance.configuration.bpf = tracer.is_some();
     note_blindness(&mut provenance, steal_known, recorder.as_ref());
 
     begin_threads(&mut measured, equipment);
@@ -69,7 +69,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
     let mut writer = Writer::create_of(plan.kind, &plan.output, provenance, tasks)?;
-    let own_programs = follower.as_ref().map(StageTracer::program_ids).unwrap_or_default();
+    let own_programs = tracer.as_ref().map(StageTracer::program_ids).unwrap_or_default();
     let mut watch = recorder::begin(plan, recorder, &writer, &own_programs)?;
     drop(getting_ready);
     if let Some(watch) = &mut watch {
@@ -91,7 +91,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
         cpus: &cpus,
         times_before,
         steal_known,
-        follower,
+        tracer,
         watch: watch.as_mut(),
         finished: Vec::new(),
         was_stopped: false,
@@ -104,7 +104,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     let mut ended = ended.map(|ended| rounds.unless_much_never_came(ended, &measured, &writer));
     rounds.note_what_happened(&control, &mut writer);
     // Out of the kernel before the writing, which may take long.
-    rounds.follower = None;
+    rounds.tracer = None;
     if let Ok(ended) = &mut ended {
         let step = observe(&mut Observation { ended_ns: Some(ended_ns), ..rounds.observation(&mut writer) });
         take_last(ended, step);
@@ -145,32 +145,32 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
     }
 }
 
-/// Loads the programs that follow the threads, and those that record what makes them late: if both are wanted, beside one another.
+/// Loads the programs that stamp the stages of wakeups, and those that record what makes them late: if both are wanted, beside one another.
 fn load_programs(
     plan: &Plan,
     provenance: &mut Provenance,
 ) -> Result<(Option<StageTracer>, Option<FlightRecorder>), RunError> {
     let via = plan.via;
     if !plan.bpf || plan.why.is_none() {
-        let follower = if plan.bpf { keep_follower(StageTracer::load(via), via, provenance)? } else { None };
-        return Ok((follower, recorder::start(plan, provenance)));
+        let tracer = if plan.bpf { keep_tracer(StageTracer::load(via), via, provenance)? } else { None };
+        return Ok((tracer, recorder::start(plan, provenance)));
     }
-    // What is said of the follower comes first.
+    // What is said of the stage tracer comes first.
     let mut of_recorder = Provenance::default();
     let (loaded, recorder) = load_beside(|| StageTracer::load(via), || recorder::start(plan, &mut of_recorder));
-    let follower = keep_follower(loaded, via, provenance)?;
+    let tracer = keep_tracer(loaded, via, provenance)?;
     of_recorder.fallbacks.into_iter().for_each(|fallback| note(provenance, fallback));
-    Ok((follower, recorder))
+    Ok((tracer, recorder))
 }
 
 /// The programs, or why it does without.
-fn keep_follower(
+fn keep_tracer(
     loaded: Result<StageTracer, Refused>,
     via: Via,
     provenance: &mut Provenance,
 ) -> Result<Option<StageTracer>, RunError> {
     match loaded {
-        Ok(follower) => Ok(Some(follower)),
+        Ok(tracer) => Ok(Some(tracer)),
         // The chain through a softirq callback is made of BPF: without it there is nothing to measure.
         Err(refused) if via == Via::Softirq => Err(refused.into()),
         Err(refused) => {
@@ -270,27 +270,27 @@ fn spawn_threads(
 
 fn equip(
     plan: &Plan,
-    follower: Option<StageTracer>,
+    tracer: Option<StageTracer>,
     measured: &[Measured],
     provenance: &mut Provenance,
 ) -> Result<(Option<StageTracer>, Vec<Equipment>), RunError> {
     let clock_only = || measured.iter().map(|_| Equipment::default()).collect();
-    let Some(mut follower) = follower else { return Ok((None, clock_only())) };
+    let Some(mut tracer) = tracer else { return Ok((None, clock_only())) };
     let mut prepare = || -> Result<Vec<Equipment>, Refused> {
         let mut equipment = Vec::new();
         for thread in measured {
-            let slot = follower.add(thread.tid)?;
+            let slot = tracer.add(thread.tid)?;
             let softirq = match plan.via {
                 Via::Timer => None,
-                Via::Softirq => Some(follower.add_softirq(slot.number())?),
+                Via::Softirq => Some(tracer.add_softirq(slot.number())?),
             };
             equipment.push(Equipment { slot: Some(slot), softirq, resting: None });
         }
-        follower.attach()?;
+        tracer.attach()?;
         Ok(equipment)
     };
     match prepare() {
-        Ok(equipment) => Ok((Some(follower), equipment)),
+        Ok(equipment) => Ok((Some(tracer), equipment)),
         Err(refused) if plan.via == Via::Softirq => Err(refused.into()),
         Err(refused) => {
             note(provenance, format!("stages are not split, only the total is measured ({refused})"));
@@ -344,7 +344,7 @@ struct Rounds<'a> {
     cpus: &'a [u32],
     times_before: Option<CpuTimes>,
     steal_known: bool,
-    follower: Option<StageTracer>,
+    tracer: Option<StageTracer>,
     watch: Option<&'a mut Watch>,
     /// The wakeups that this round brought.
     finished: Vec<Wakeup>,
@@ -451,7 +451,7 @@ impl Rounds<'_> {
 
     /// In a chain through a softirq callback: what was due and never came, in words.
     fn what_never_came(&self, measured: &[Measured], writer: &Writer) -> Option<String> {
-        let follower = self.follower.as_ref().filter(|_| self.plan.via == Via::Softirq)?;
+        let tracer = self.tracer.as_ref().filter(|_| self.plan.via == Via::Softirq)?;
         let sum = |count: fn(&ThreadCounts) -> &AtomicU64| -> u64 {
             measured.iter().map(|thread| count(&thread.counts).load(Ordering::Relaxed)).sum()
         };
@@ -459,7 +459,7 @@ impl Rounds<'_> {
             wakeups: writer.totals().counters.wakeups,
             unobserved: sum(|counts| &counts.unobserved),
             never_woken: sum(|counts| &counts.never_woken),
-            callbacks: follower.callbacks(),
+            callbacks: tracer.callbacks(),
         };
         came.trouble()
     }
@@ -471,7 +471,7 @@ impl Rounds<'_> {
             let lost = thread.counts.lost.load(Ordering::Relaxed);
             writer.set_thread_counts(index, lost, thread.counts.unobserved.load(Ordering::Relaxed), cpu_ns);
             let armed_late =
-                self.follower.as_ref().zip(thread.slot).map(|(follower, slot)| follower.armed_late(slot as usize));
+                self.tracer.as_ref().zip(thread.slot).map(|(tracer, slot)| tracer.armed_late(slot as usize));
             writer.set_activations(index, armed_late, thread.counts.untold.load(Ordering::Relaxed));
         }
         count_cpu_times(self.cpus, self.times_before, writer);

@@ -1,4 +1,4 @@
-//! Loads the BPF programs that follow wakeups, and gives each thread its slot.
+//! Loads the BPF programs that stamp the stages of wakeups, and gives each thread its slot.
 
 use crate::periodic::slots::{Configuration, SlotReader, SlotTable};
 use crate::periodic::softirq_wait::SoftirqWait;
@@ -62,12 +62,12 @@ impl StageTracer {
         Ok(StageTracer { object, table, steal_known: steal_offset.is_some() })
     }
 
-    /// Loads the programs, and makes ready what a thread that they follow needs; follows nobody.
+    /// Loads the programs, and makes ready what a thread of theirs needs; traces nobody.
     pub(crate) fn try_out(via: Via) -> Result<(), Refused> {
-        let mut follower = StageTracer::load(via)?;
-        let reader = follower.add(clock::thread_id())?;
+        let mut tracer = StageTracer::load(via)?;
+        let reader = tracer.add(clock::thread_id())?;
         if via == Via::Softirq {
-            follower.add_softirq(reader.number())?;
+            tracer.add_softirq(reader.number())?;
         }
         Ok(())
     }

@@ -209,8 +209,8 @@ fn take(expected: u64, now: u64, missed: u64, equipment: &Equipment) -> Sample {
 ///
 /// # Errors
 /// If the programs have no room for another thread.
-pub fn recording_cost_ns(follower: &mut crate::StageTracer, iterations: u32) -> Result<f64, Refused> {
-    let equipment = Equipment { slot: Some(follower.add(clock::thread_id())?), ..Equipment::default() };
+pub fn recording_cost_ns(tracer: &mut crate::StageTracer, iterations: u32) -> Result<f64, Refused> {
+    let equipment = Equipment { slot: Some(tracer.add(clock::thread_id())?), ..Equipment::default() };
     let (mut producer, mut consumer) = rtrb::RingBuffer::<Sample>::new(1 << 12);
     let mut spent = 0;
     let mut done = 0;
