@@ -22,8 +22,8 @@ pub(crate) struct CompareArguments {
     /// Render an HTML report, in one self-contained file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// For CI: exit with 2 if B, or any later side, is worse than A, and with 1 if there is no verdict; without this option both
-    /// exit with 0
+    /// For CI: exit with 2 if B, or any later side, is worse than A, and with 1 if there is no verdict; without this option the
+    /// exit code is 0 in both cases
     #[arg(long)]
     pub(crate) exit_code: bool,
     /// Measure all sides in turn, at most this many times, and compare: a verdict takes 3, and from 4 on measuring stops as

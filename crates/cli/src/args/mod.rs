@@ -211,7 +211,7 @@ pub(crate) struct CheckArguments {
     /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// The mean time between underruns that you want for the devices asked for: 1/day, 2/hour or 30m
+    /// How often each device asked for may run dry, at most: 1/day or 2/hour, or a time between two, such as 30m
     #[arg(long, value_name = "WANT", requires = "device")]
     pub(crate) want: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
@@ -244,8 +244,9 @@ pub(crate) struct RecordArguments {
     /// Stop at the first wakeup later than this and exit with 2: a time, or a period such as 64@48kHz
     #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
     pub(crate) break_ns: Option<u64>,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; for another stage, put its name first,
-    /// such as response:max=1ms for the time until a followed thread sleeps; with --period, cycle:max=1ms for a whole cycle
+    /// Exit with 2 if wakeups were later than this: max=1ms for the worst, p99.9=200us for all but one in 1,000, several with
+    /// commas; for another stage, put its name first, such as response:max=1ms for the time until a followed thread sleeps;
+    /// with --period, cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
     /// Keep the machine busy during the measurement: a name from `punctual load list`, such as mixed or office, or a load
@@ -312,8 +313,8 @@ pub(crate) struct ReportArguments {
     /// Show each CPU separately
     #[arg(long)]
     pub(crate) by_cpu: bool,
-    /// Exit with 2 if a quantile of the total exceeds a limit: p99.9=200us,max=1ms; for another stage, put its name first,
-    /// such as response:max=1ms
+    /// Exit with 2 if wakeups were later than this: max=1ms for the worst, p99.9=200us for all but one in 1,000, several with
+    /// commas; for another stage, put its name first, such as response:max=1ms; with --period, cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
     /// How often the loops of followed threads should start over: counts the cycles that took longer
@@ -338,7 +339,8 @@ pub(crate) struct ForecastArguments {
     /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// The mean time between underruns that you want: 1/day, 2/hour or 30m; also searches for buffering that reaches it
+    /// How often each device may run dry, or a loop begin too late, at most: 1/day or 2/hour, or a time between two, such as
+    /// 30m; also searches for buffering that reaches it
     #[arg(long, value_name = "WANT")]
     pub(crate) want: Option<String>,
     /// How far ahead: hour, day, week or a duration; several with commas

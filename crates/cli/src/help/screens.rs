@@ -145,7 +145,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("device", "Devices to judge, such as modem"),
             ("period", "Judge them by this period: 1ms or 64@48kHz"),
             ("buffers", "Judge them with this many buffers"),
-            ("want", "What you want: at most 1/day, 2/hour or 30m"),
+            ("want", "How often it may run dry, at most: 1/day"),
             ("horizon", "How far ahead [default: hour,day,week]"),
             ("table", "Worst cases of every stage and load"),
             ("curve", "Underruns against the amount of buffering"),
