@@ -4,9 +4,11 @@
 //! often.
 //! Holm's rule (1979) shares the twentieth: of *n* comparisons, the one that shows most has to be *n* times as certain,
 //! the next one *n* - 1 times, and so on up to the first that shows nothing; from there on none does. If runs spread so
-//! much that their order has a say, the order has to meet the same share, which takes more runs.
+//! much that their order has a say, the order has to meet the same share, which takes more runs. What was counted, such as
+//! periods that were overrun, shares another twentieth equally (Bonferroni).
 
 use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, compare_with, is_clear};
+use crate::counts::counts;
 use crate::error::Error;
 use crate::ratio::CONFIDENCE;
 use crate::side::Side;
@@ -48,6 +50,9 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
         }
         let confidence = 1.0 - (1.0 - CONFIDENCE) / share as f64;
         let mut comparison = compare_with(first, others[index], devices, confidence, share)?;
+        // Their order is not that of the wakeups: each comparison has the same share.
+        let equal = 1.0 - (1.0 - CONFIDENCE) / many as f64;
+        comparison.counts = counts(&first.runs, &others[index].runs, comparison.is_paired, equal);
         goes_on &= shows_something(&comparison);
         if !goes_on {
             (comparison.outcome, comparison.decided_by) = (Outcome::NoDifference, None);

@@ -36,37 +36,47 @@ pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
     requests.map(|row| sentence(row, comparison.standing)).collect()
 }
 
+/// All sentences of a comparison with the side of this letter, which is one of several.
+pub(super) fn counts_in_words(comparison: &Comparison, name: char) -> Vec<String> {
+    comparison.counts.iter().map(|row| sentence_on(row, comparison.standing, name)).collect()
+}
+
 fn sentence(row: &CountComparison, standing: Standing) -> String {
+    sentence_on(row, standing, 'B')
+}
+
+/// The sentence on what A and the side of this letter have.
+fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
     let what = what(&row.what);
     if row.a.exposure == 0 || row.b.exposure == 0 {
-        return format!("{}: these could not be counted on both sides.", capitalized(&what));
+        return format!("{}: these could not be counted on both A and {name}.", capitalized(&what));
     }
     if row.a.events == 0 && row.b.events == 0 {
         return format!(
-            "{}: none on either side ({} and {}).",
+            "{}: none on A or {name} ({} and {}).",
             capitalized(&what),
             out_of(row, &row.a),
             out_of(row, &row.b)
         );
     }
-    if let Some(sentence) = seen_in_too_few(row, standing) {
+    if let Some(sentence) = seen_in_too_few(row, standing, name) {
         return sentence;
     }
     let verdict = match (row.outcome, standing == Standing::Systems) {
         (Outcome::Worse, true) => format!("Worse: more {what}"),
         (Outcome::Better, true) => format!("Better: fewer {what}"),
         (Outcome::NoDifference, true) => format!("No detectable difference in {what}"),
-        (Outcome::Worse, false) => format!("B has more {what} in these runs"),
-        (Outcome::Better, false) => format!("B has fewer {what} in these runs"),
+        (Outcome::Worse, false) => format!("{name} has more {what} in these runs"),
+        (Outcome::Better, false) => format!("{name} has fewer {what} in these runs"),
         (Outcome::NoDifference, false) => format!("These runs show no difference in {what}"),
     };
     let (a, b) = (side(row, &row.a), side(row, &row.b));
-    format!("{verdict}: {b} on B, {a} on A ({}).", times_as_often(row))
+    format!("{verdict}: {b} on {name}, {a} on A ({}).", times_as_often(row))
 }
 
 /// That one side has more slow requests where only too few runs keep that from being a verdict: so many more are not called
 /// no difference.
-fn seen_in_too_few(row: &CountComparison, standing: Standing) -> Option<String> {
+fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Option<String> {
     let Standing::TooFewRuns { more } = standing else { return None };
     if !differs_without_a_verdict(row, standing) {
         return None;
@@ -75,7 +85,7 @@ fn seen_in_too_few(row: &CountComparison, standing: Standing) -> Option<String> 
     let ratio = row.ratio.estimate.filter(|estimate| *estimate > 0.0);
     let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} times as often)", factor(estimate)));
     Some(format!(
-        "B has {} {} in these runs: {} on B, {} on A{ratio}; {} too few for a verdict.",
+        "{name} has {} {} in these runs: {} on {name}, {} on A{ratio}; {} too few for a verdict.",
         if is_more { "more" } else { "fewer" },
         what(&row.what),
         side(row, &row.b),
@@ -161,15 +171,16 @@ fn times_as_often(row: &CountComparison) -> String {
 
 /// The table of what was counted.
 pub(super) fn counts_table(comparison: &Comparison) -> String {
-    table(
-        &["", "A", "B", "B is"],
-        1..3,
-        comparison.counts.iter().map(|row| {
-            let (a, b) = (side(row, &row.a), side(row, &row.b));
-            let verdict = is_what(row, comparison.standing);
-            vec![what(&row.what), a, b, format!("{verdict} ({})", times_as_often(row))]
-        }),
-    )
+    table(&["", "A", "B", "B is"], 1..3, counts_cells(comparison).map(Vec::from))
+}
+
+/// What was counted, how often on A and on B, and what B is.
+pub(super) fn counts_cells(comparison: &Comparison) -> impl Iterator<Item = [String; 4]> {
+    comparison.counts.iter().map(|row| {
+        let (a, b) = (side(row, &row.a), side(row, &row.b));
+        let verdict = is_what(row, comparison.standing);
+        [what(&row.what), a, b, format!("{verdict} ({})", times_as_often(row))]
+    })
 }
 
 /// The same on a page.
@@ -325,7 +336,7 @@ mod tests {
         let none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
         assert_eq!(
             sentence(&none, Standing::Systems),
-            "Cycles of my-loop longer than 1.00 ms: none on either side (100 and 90)."
+            "Cycles of my-loop longer than 1.00 ms: none on A or B (100 and 90)."
         );
         let underruns = || Counted::Underruns { of: "sdr".to_owned() };
         let more = row(underruns(), (2, 1_000), (40, 999), [Some(3.1), Some(20.0), Some(140.0)], Outcome::Worse);
@@ -334,10 +345,7 @@ mod tests {
             "Worse: more underruns of sdr: 40 of 999 blocks on B, 2 of 1,000 blocks on A (20.0 times as often, 3.10 to 140)."
         );
         let none = row(underruns(), (0, 26), (0, 1), [None; 3], Outcome::NoDifference);
-        assert_eq!(
-            sentence(&none, Standing::Systems),
-            "Underruns of sdr: none on either side (26 blocks and 1 block)."
-        );
+        assert_eq!(sentence(&none, Standing::Systems), "Underruns of sdr: none on A or B (26 blocks and 1 block).");
         let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
         assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));
     }

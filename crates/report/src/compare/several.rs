@@ -1,8 +1,9 @@
 //! Several sides, each compared with the first: words, a table, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
+use super::counts::{counts_cells, counts_in_words};
 use super::devices::{device_name, times_as_often};
-use super::text::{TOO_FEW, has_too_few, interval, side_line, value_of};
+use super::text::{TOO_FEW, has_too_few, interval, side_line, value_of, within_a_sentence};
 use super::words::{factor, told};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -17,11 +18,53 @@ pub(super) fn label(index: usize) -> char {
     char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
 }
 
-/// The answer, one sentence for each outcome that occurs.
+/// The most sentences on what was counted; the table has all.
+const MAX_COUNTS: usize = 6;
+
+/// The sides but the first, each with its letter.
+fn labelled(found: &[Shared]) -> impl Iterator<Item = (char, &Comparison)> {
+    found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison))
+}
+
+/// The answer: what was counted, and one sentence for each outcome that occurs.
 pub(super) fn several_verdict(found: &[Shared]) -> String {
-    let labelled = || found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison));
+    let mut sentences = all_counts_in_words(found);
+    let mut of_wakeups = wakeups_in_words(found);
+    if let (false, Some(first)) = (sentences.is_empty(), of_wakeups.first_mut()) {
+        *first = format!("Wakeup latency: {}", within_a_sentence(first));
+    }
+    sentences.extend(of_wakeups);
+    for (name, (a, own)) in labelled(found).filter_map(|(name, one)| Some((name, one.different_threads()?))) {
+        sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
+    }
+    let is_unjudged =
+        |one: &Comparison| !has_too_few(one) && !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
+    let unjudged: Vec<String> =
+        labelled(found).filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
+    if !unjudged.is_empty() {
+        sentences.push(format!(
+            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",
+            unjudged.join(", ")
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// Sentences on the cycles, requests and underruns of each side.
+fn all_counts_in_words(found: &[Shared]) -> Vec<String> {
+    let mut all: Vec<String> = labelled(found).flat_map(|(name, one)| counts_in_words(one, name)).collect();
+    let others = all.len().saturating_sub(MAX_COUNTS);
+    all.truncate(MAX_COUNTS);
+    if others > 0 {
+        all.push(format!("Below: {} of this kind.", counted(others, "more comparison")));
+    }
+    all
+}
+
+/// Sentences on wakeups, one for each outcome that occurs.
+fn wakeups_in_words(found: &[Shared]) -> Vec<String> {
     let of = |outcome: Outcome, is_verdict: bool| -> Vec<(char, &Comparison)> {
-        labelled()
+        labelled(found)
             .filter(|(_, one)| one.outcome == outcome && (one.standing == Standing::Systems) == is_verdict)
             .collect()
     };
@@ -42,34 +85,19 @@ pub(super) fn several_verdict(found: &[Shared]) -> String {
     for (is_too_few, words) in [(false, "No detectable difference from A"), (true, "Too few wakeups to compare with A")]
     {
         let is_same = |one: &Comparison| one.outcome == Outcome::NoDifference && one_sided(one).is_none();
-        let same = labelled().filter(|(_, one)| is_same(one) && has_too_few(one) == is_too_few);
+        let lacks = |one: &Comparison| one.total().is_some_and(|total| total.shown().is_none());
+        let same = labelled(found).filter(|(_, one)| is_same(one) && lacks(one) == is_too_few);
         let same: Vec<String> = same.map(|(name, _)| name.to_string()).collect();
         if !same.is_empty() {
             sentences.push(format!("{words}: {}.", same.join(", ")));
         }
     }
-    for (name, (a, own)) in labelled().filter_map(|(name, one)| Some((name, one.different_threads()?))) {
-        sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
-    }
-    let is_unjudged =
-        |one: &Comparison| !has_too_few(one) && !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
-    let unjudged: Vec<String> =
-        labelled().filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
-    if !unjudged.is_empty() {
-        sentences.push(format!(
-            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",
-            unjudged.join(", ")
-        ));
-    }
-    sentences.join(" ")
+    sentences
 }
 
 fn by_how_much(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.and_then(|(stage, by)| comparison.stages.get(stage)?.ratios.get(by));
-    decided.map_or_else(String::new, |ratio| {
-        let (low, high) = (factor(ratio.low), factor(ratio.high));
-        format!(", its {} {} times A's ({low} to {high})", ratio.figure.name, factor(ratio.estimate))
-    })
+    decided.map_or_else(String::new, its_ratio)
 }
 
 fn its_ratio(ratio: &Ratio) -> String {
@@ -86,10 +114,10 @@ fn one_sided_in_words(found: &[Shared]) -> Vec<String> {
         (true, false, "As late as A or less late in these runs"),
     ];
     let sentence = |(is_less, is_verdict, words): (bool, bool, &str)| {
-        let told = found.iter().enumerate().filter_map(|(index, Shared { comparison, .. })| {
+        let told = labelled(found).filter_map(|(name, comparison)| {
             let ratio = one_sided(comparison)?;
             let is_case = (ratio.high < 1.0, comparison.standing == Standing::Systems) == (is_less, is_verdict);
-            is_case.then(|| format!("{}{}", label(index + 1), its_ratio(ratio)))
+            is_case.then(|| format!("{name}{}", its_ratio(ratio)))
         });
         let told: Vec<String> = told.collect();
         (!told.is_empty()).then(|| format!("{words}: {}.", told.join("; ")))
@@ -140,6 +168,15 @@ pub fn several_text(found: &[Shared]) -> String {
     for (index, side) in sides.enumerate() {
         let _ = writeln!(text, "{}  {}", label(index), side_line(side));
     }
+    let counts: Vec<Vec<String>> = labelled(found).flat_map(|(name, one)| counts_beside(one, name)).collect();
+    if !counts.is_empty() {
+        let header = ["", "side", "A", "its", "it is"];
+        let _ = writeln!(
+            text,
+            "\nHow often, with limits that include the spread between runs\n\n{}",
+            table(&header, 2..4, counts.into_iter())
+        );
+    }
     let _ = writeln!(
         text,
         "\nThe total of each side compared with A; at most 5 times in 100 is any of the {} wrong (Holm): *p* allows for all of them\n",
@@ -173,6 +210,11 @@ pub fn several_text(found: &[Shared]) -> String {
         );
     }
     text
+}
+
+/// What was counted on the side of this letter and on A, as cells of a table.
+fn counts_beside(comparison: &Comparison, name: char) -> impl Iterator<Item = Vec<String>> {
+    counts_cells(comparison).map(move |[what, a, own, is]| vec![what, name.to_string(), a, own, is])
 }
 
 /// A device on one of several sides.
@@ -308,7 +350,9 @@ impl Answer for CompareSidesAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::{FIGURES, Quantiles, SideSummary, StageComparison, Verdict};
+    use punctual_comparison::{
+        CountComparison, Counted, EventCount, FIGURES, Quantiles, RateRatio, SideSummary, StageComparison, Verdict,
+    };
     use punctual_recording::Stage;
 
     fn side() -> SideSummary {
@@ -357,6 +401,37 @@ mod tests {
             is_of_one_machine: true,
         };
         Shared { comparison, confidence: 0.975, p: 0.05 }
+    }
+
+    /// What decides the exit code is in the answer.
+    #[test]
+    fn what_was_counted_comes_before_the_wakeups_of_each_side() {
+        let counted = |events: u64, outcome| {
+            let count = |events| EventCount { events, least: events, exposure: 5_000, all: None };
+            let mut found = shared((0.70, 1.02, 1.50), Standing::Systems);
+            found.comparison.counts = vec![CountComparison {
+                what: Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 },
+                a: count(50),
+                b: count(events),
+                ratio: RateRatio { low: Some(0.5), estimate: Some(events as f64 / 50.0), high: Some(60.0) },
+                outcome,
+                runs_needed: None,
+            }];
+            found
+        };
+        let found = [counted(55, Outcome::NoDifference), counted(2_500, Outcome::Worse)];
+        assert_eq!(
+            several_verdict(&found),
+            "No detectable difference in periods of 1.00 ms that my-loop overran: 55 of 5,000 on B, 50 of 5,000 on A (1.10 times as often, \
+             0.50 to 60.0). Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on C, 50 of 5,000 on A (50.0 times as often, \
+             0.50 to 60.0). Wakeup latency: no detectable difference from A: B, C."
+        );
+        let text = several_text(&found);
+        let row = text.lines().find(|line| line.contains("worse (50.0 times as often, 0.50 to 60.0)"));
+        assert!(row.is_some_and(|row| row.contains(" C ")), "{text}");
+        let many: Vec<Shared> = (0..8).map(|_| counted(50, Outcome::NoDifference)).collect();
+        let said = several_verdict(&many);
+        assert!(said.contains(" Below: 2 more comparisons of this kind. Wakeup latency: "), "{said}");
     }
 
     #[test]

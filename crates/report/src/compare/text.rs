@@ -84,7 +84,7 @@ fn beside_counts(comparison: &Comparison, sentence: String) -> String {
 }
 
 /// A sentence as it goes on after a colon; the letter of a side stays.
-fn within_a_sentence(sentence: &str) -> String {
+pub(super) fn within_a_sentence(sentence: &str) -> String {
     let mut letters = sentence.chars();
     match letters.next().filter(|_| !sentence.starts_with("B ")) {
         Some(first) => first.to_lowercase().chain(letters).collect(),
