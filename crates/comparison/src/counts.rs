@@ -11,7 +11,7 @@ use crate::devices::RateRatio;
 use crate::events::{EventCount, OfRun};
 use crate::figure::{Estimate, Figure};
 use crate::loops;
-use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, runs_that_find};
+use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, mean_ln, runs_that_find};
 use crate::resample::variance_of_sum;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
@@ -149,7 +149,7 @@ fn compare(what: Counted, a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64)
             high: rate_ratio(&least_a, b, is_paired, error).high,
         }
     } else {
-        RateRatio { low: None, estimate: None, high: None }
+        RateRatio::default()
     };
     let outcome = match ratio {
         RateRatio { low: Some(low), .. } if low > WORTH_THE_NAME => Outcome::Worse,
@@ -163,8 +163,7 @@ fn compare(what: Counted, a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64)
 /// How many runs of each side show that the rates differ as much as these do.
 fn rate_runs_needed(a: &[OfRun], b: &[OfRun]) -> Option<usize> {
     let [of_a, of_b] = [a, b].map(|runs| runs.iter().map(estimate).collect::<Vec<Estimate>>());
-    let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
-    let wanted = (mean(&of_b) - mean(&of_a)).abs() - WORTH_THE_NAME.ln();
+    let wanted = (mean_ln(&of_b) - mean_ln(&of_a)).abs() - WORTH_THE_NAME.ln();
     runs_that_find(wanted, RATE, &of_a, &of_b, FAMILY)
 }
 
@@ -190,8 +189,9 @@ fn rate_ratio(a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64) -> RateRati
     let estimates = |runs: &[OfRun]| runs.iter().map(estimate).collect::<Vec<Estimate>>();
     let (of_a, of_b) = (estimates(a), estimates(b));
     let demand = Demand { confidence: 1.0 - error, share: 1 };
-    let none = RateRatio { low: None, estimate: None, high: None };
-    let Some(spread) = logarithms(RATE, &of_a, &of_b, is_paired, FAMILY, demand) else { return none };
+    let Some(spread) = logarithms(RATE, &of_a, &of_b, is_paired, FAMILY, demand) else {
+        return RateRatio::default();
+    };
     // A side without an event shows no bursts: it has those of the other.
     let cluster = dispersion(a, &of_a).max(dispersion(b, &of_b));
     let clusters = |count: u64| if count > 0 { (count as f64 / cluster).max(1.0) } else { 0.0 };

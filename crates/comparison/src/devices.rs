@@ -6,7 +6,7 @@ use punctual_forecast::{Input, Stage};
 
 /// How many times as often something happens on side B as on side A. Limits that do not exist are `None`: something
 /// never seen on A may be any number of times as frequent on B.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateRatio {
     /// The lower limit of the 95 % interval.
     pub low: Option<f64>,
@@ -64,7 +64,7 @@ pub(crate) fn compare_devices(devices: &[Profile], a: &Input, b: &Input) -> Vec<
             over: (left.over, right.over),
             ran_dry: (left.ran_dry(), right.ran_dry()),
             per_hour: (per_hour(left.over, a), per_hour(right.over, b)),
-            ratio: if alike { ratio } else { RateRatio { low: None, estimate: None, high: None } },
+            ratio: if alike { ratio } else { RateRatio::default() },
         })
     });
     compared.collect()

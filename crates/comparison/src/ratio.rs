@@ -71,7 +71,7 @@ pub const WORTH_THE_NAME: f64 = 1.05;
 pub const RESOLUTION_NS: f64 = 250.0;
 
 /// The mean of the runs' logarithms: the side's quantile is its exponential.
-fn mean_ln(runs: &[Estimate]) -> f64 {
+pub(crate) fn mean_ln(runs: &[Estimate]) -> f64 {
     runs.iter().map(|run| run.ln).sum::<f64>() / runs.len().max(1) as f64
 }
 

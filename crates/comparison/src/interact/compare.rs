@@ -10,7 +10,7 @@ use super::sides::{at_one_pace, comparable, notes, program_differences, summary}
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, Figure};
-use crate::ratio::{CONFIDENCE, Demand, Logarithms, Ratio, logarithms, runs_needed};
+use crate::ratio::{CONFIDENCE, Demand, Logarithms, Ratio, logarithms, mean_ln, runs_needed};
 use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Verdict, together};
 use std::collections::BTreeSet;
@@ -172,8 +172,7 @@ impl FigureComparison {
         found: Logarithms,
         runs: &[Vec<&RunFigure>; 2],
     ) -> FigureComparison {
-        let mean = |runs: &[Estimate]| runs.iter().map(|run| run.ln).sum::<f64>() / runs.len() as f64;
-        let means = [mean(left), mean(right)];
+        let means = [left, right].map(mean_ln);
         // A ratio between sides with this geometric mean, so that the limits have the signs of the ratio's, and the
         // difference its own value.
         let middle = (0.5 * (means[0] + means[1])).exp();

@@ -442,7 +442,7 @@ mod tests {
             what: Counted::Cycles { of: "robot-ctl".to_owned(), period_ns: 2_500_000 },
             a: EventCount { events: 900, least: 900, exposure: 10_000, all: None },
             b: EventCount { events, least: events, exposure: 10_723, all: None },
-            ratio: RateRatio { low: None, estimate: None, high: None },
+            ratio: RateRatio::default(),
             outcome: Difference::Better,
             runs_needed: None,
         };
@@ -474,7 +474,7 @@ mod tests {
             what,
             a: EventCount::default(),
             b: EventCount::default(),
-            ratio: RateRatio { low: None, estimate: None, high: None },
+            ratio: RateRatio::default(),
             outcome: Difference::Worse,
             runs_needed: None,
         };
