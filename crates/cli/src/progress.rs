@@ -73,6 +73,35 @@ impl Bar {
     }
 }
 
+/// Measurements that follow one another, of which each has a line of its own.
+pub(crate) struct InParts<T> {
+    quiet: bool,
+    shown: Option<(T, Progress)>,
+}
+
+impl<T: PartialEq> InParts<T> {
+    pub(crate) fn new(quiet: bool) -> InParts<T> {
+        InParts { quiet, shown: None }
+    }
+
+    /// Shows how far this part is; `what` names one that begins.
+    pub(crate) fn show(&mut self, part: T, what: impl FnOnce() -> String, observation: &Observation<'_>) {
+        if self.shown.as_ref().is_none_or(|(shown, _)| *shown != part) {
+            self.done();
+            self.shown = Some((part, Progress::new(self.quiet, &what())));
+        }
+        if let Some((_, progress)) = &mut self.shown {
+            progress.show(observation);
+        }
+    }
+
+    pub(crate) fn done(&self) {
+        if let Some((_, progress)) = &self.shown {
+            progress.done();
+        }
+    }
+}
+
 /// A line with the live p50, p99, max and missed.
 pub(crate) struct Progress {
     bar: Bar,

@@ -3,7 +3,7 @@
 use super::artifacts::Artifacts;
 use crate::args::CheckArguments;
 use crate::output::{Output, Usage};
-use crate::progress::{Progress, ReadyProgress};
+use crate::progress::{InParts, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_device::{Profile, parse_want};
 use punctual_forecast::{JudgedDevice, Outcome};
@@ -28,32 +28,22 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let directory = arguments.output.clone().unwrap_or_else(|| super::fresh_name("check-", ""));
     Directory::make(&directory)?;
     let interrupted = Interrupted::watch();
-    let mut progress: Option<(Part, Progress)> = None;
+    let mut progress = InParts::new(arguments.threads.quiet);
     let mut ready = ReadyProgress::new(arguments.threads.quiet);
     let result = punctual_study::check(
         &CheckPlan { plan, load, directory, devices: devices.clone(), advises: !arguments.device.is_empty() },
         &mut |stage| ready.show(stage) && !interrupted.is_set(),
         &mut |part, observation| {
-            if progress.as_ref().is_none_or(|(shown, _)| *shown != part) {
-                if let Some((_, before)) = &progress {
-                    before.done();
-                }
-                let what = match part {
-                    Part::Idle => "1/2 no load added",
-                    Part::Loaded => "2/2 loaded       ",
-                };
-                progress = Some((part, Progress::new(arguments.threads.quiet, what)));
-            }
-            if let Some((_, progress)) = &mut progress {
-                progress.show(observation);
-            }
+            let what = match part {
+                Part::Idle => "1/2 no load added",
+                Part::Loaded => "2/2 loaded       ",
+            };
+            progress.show(part, || what.to_owned(), observation);
             interrupted.step()
         },
     );
     ready.done();
-    if let Some((_, progress)) = &progress {
-        progress.done();
-    }
+    progress.done();
     let check = result?;
     let mut measurement = measurement(check, !arguments.device.is_empty());
     let documents = measurement.parts.iter().map(|(_, document)| document);

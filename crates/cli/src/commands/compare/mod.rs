@@ -6,7 +6,7 @@ mod loads;
 use super::artifacts::Artifacts;
 use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, SideSetting};
 use crate::output::{self, Output, Usage};
-use crate::progress::Progress;
+use crate::progress::InParts;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Outcome, Run, Side, Standing};
 use punctual_device::{Catalogue, Profile};
@@ -16,7 +16,7 @@ use punctual_recording::{Recording, counted, printable, printable_path};
 use punctual_report::compare::{CompareSidesAnswer, comparison_page, several_page, several_text};
 use punctual_report::recording::{MAX_HISTORIES, Recorded};
 use punctual_report::shell_word;
-use punctual_study::{Alternated, Alternation, SidePlan, StudyError, Turn, open_side, side_directory};
+use punctual_study::{Alternated, Alternation, SidePlan, StudyError, open_side, side_directory};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -294,30 +294,22 @@ fn measure(arguments: &MeasuringArguments, repeats: usize) -> anyhow::Result<Tak
         directory: directory.clone(),
     };
     let interrupted = Interrupted::watch();
-    let mut progress: Option<(Turn, Progress)> = None;
+    let mut progress = InParts::new(arguments.threads.quiet);
     let total = alternation.sides.len() * repeats;
     let mut turns = 0;
     let result = punctual_study::alternate(
         &alternation,
         &mut |turn, observation| {
-            if progress.as_ref().is_none_or(|(shown, _)| *shown != turn) {
-                if let Some((_, before)) = &progress {
-                    before.done();
-                }
+            let what = || {
                 turns += 1;
-                let what = format!("{turns}/{total} {}", side_directory(turn.side).to_uppercase());
-                progress = Some((turn, Progress::new(arguments.threads.quiet, &what)));
-            }
-            if let Some((_, progress)) = &mut progress {
-                progress.show(observation);
-            }
+                format!("{turns}/{total} {}", side_directory(turn.side).to_uppercase())
+            };
+            progress.show(turn, what, observation);
             interrupted.step()
         },
         &|| interrupted.is_set(),
     );
-    if let Some((_, progress)) = &progress {
-        progress.done();
-    }
+    progress.done();
     let Alternated { made, trouble, clear_after } = result?;
     anyhow::ensure!(
         made.iter().all(|side| !side.is_empty()),
