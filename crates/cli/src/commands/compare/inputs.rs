@@ -1,6 +1,6 @@
 //! `punctual compare` of recordings of inputs to a program.
 
-use super::{Written, directory_of};
+use super::{Written, directories};
 use crate::args::CompareArguments;
 use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
@@ -20,8 +20,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
         return Err(Usage(what.to_owned()).into());
     }
     let first = [a, b].map(|side| side.paths.first().map(|path| printable_path(path)).unwrap_or_default());
-    let directories: Vec<Option<String>> =
-        arguments.sides.iter().zip([a, b]).map(|(given, side)| directory_of(&side.paths, given)).collect();
+    let directories = directories(&arguments.sides, [&a.paths[..], &b.paths[..]]);
     let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
     let (a, b) = (open_input_side(&a.name, &a.paths)?, open_input_side(&b.name, &b.paths)?);
     let comparison = compare_inputs(&a, &b)?;

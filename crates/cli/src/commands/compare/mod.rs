@@ -74,6 +74,11 @@ impl Taken {
     fn code(&self) -> u8 {
         u8::from(self.trouble.is_some())
     }
+
+    /// Where the runs of each side are.
+    fn runs(&self) -> impl Iterator<Item = &[PathBuf]> {
+        self.opened.iter().map(|opened| &opened.paths[..])
+    }
 }
 
 /// The exit code that `--exit-code` asks for: 2 if a side is worse, 1 if there is no verdict on one, which does not mean that it
@@ -101,7 +106,7 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     let evidence = evidence.as_deref();
     let next = arguments.repeat.map_or_else(
         || {
-            let directories = directories(arguments, taken);
+            let directories = directories(&arguments.sides, taken.runs());
             let directories = [0, 1].map(|side| directories.get(side).and_then(Option::as_deref));
             punctual_report::after_comparison(&comparison, first, directories, evidence, None)
         },
@@ -171,7 +176,7 @@ fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, out
         punctual_report::after_comparisons(&found, &made, &[], Some(&again))
     } else {
         let named: Vec<String> = arguments.sides.iter().map(|side| printable_path(side)).collect();
-        punctual_report::after_comparisons(&found, &named, &directories(arguments, taken), None)
+        punctual_report::after_comparisons(&found, &named, &directories(&arguments.sides, taken.runs()), None)
     };
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
@@ -230,10 +235,9 @@ fn directory_of(paths: &[PathBuf], given: &Path) -> Option<String> {
     (is_of_all && (paths.len() > 1 || directory == given)).then(|| printable_path(directory))
 }
 
-/// The directories of the sides that were given so.
-fn directories(arguments: &CompareArguments, taken: &Taken) -> Vec<Option<String>> {
-    let given = arguments.sides.iter().zip(&taken.opened);
-    given.map(|(given, opened)| directory_of(&opened.paths, given)).collect()
+/// The directories of the sides that were given so, and have their runs there.
+fn directories<'a>(given: &[PathBuf], runs: impl IntoIterator<Item = &'a [PathBuf]>) -> Vec<Option<String>> {
+    given.iter().zip(runs).map(|(given, paths)| directory_of(paths, given)).collect()
 }
 
 /// What is drawn over time: the runs of both sides in turn, as many as fit on a page. A run that cannot be drawn does
