@@ -426,6 +426,9 @@ mod tests {
              0.50 to 60.0). Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on C, 50 of 5,000 on A (50.0 times as often, \
              0.50 to 60.0). Wakeup latency: no detectable difference from A: B, C."
         );
+        let named = ["a", "b", "c"].map(str::to_owned);
+        let next = crate::after_comparisons(&found, &named, &[], None);
+        assert!(next.iter().any(|step| step.command == "punctual compare a c"), "{next:?}");
         let text = several_text(&found);
         let row = text.lines().find(|line| line.contains("worse (50.0 times as often, 0.50 to 60.0)"));
         assert!(row.is_some_and(|row| row.contains(" C ")), "{text}");

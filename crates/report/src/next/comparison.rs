@@ -320,7 +320,12 @@ pub fn after_comparisons(
         let sides: Vec<String> = sides.collect();
         steps.push(NextStep::new(&purpose, format!("punctual compare {}", sides.join(" "))));
     }
-    let most = found.iter().zip(named.iter().skip(1)).min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p));
+    // What was counted comes first, as in the answer.
+    let is_alike = |shared: &Shared| decisive_count(&shared.comparison).is_none();
+    let most = found
+        .iter()
+        .zip(named.iter().skip(1))
+        .min_by(|(one, _), (other, _)| is_alike(one).cmp(&is_alike(other)).then(one.p.total_cmp(&other.p)));
     if let (Some((_, side)), Some(first)) = (most, named.first()) {
         let pair = format!("punctual compare {} {}", shell_word(first), shell_word(side));
         steps.push(NextStep::new("shows stages, devices and what else differs for the side that differs most", pair));
