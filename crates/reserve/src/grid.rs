@@ -42,19 +42,27 @@ fn budgets(job: Job, usual_work_ns: u64, period_ns: u64) -> Vec<u64> {
         (job.deadline_ns / period_ns).max(1) as f64
     };
     let (low, high) = (0.8 * usual_work_ns.max(1) as f64 / times, 2.0 * job.work_ns.max(1) as f64 / times);
-    let most_ns = period_ns / 1_000 * MAX_SHARE_THOUSANDTHS;
     let budget = |number: u32| (low * (high / low).powf(f64::from(number) / f64::from(BUDGETS - 1))) as u64;
-    let whole = |budget_ns: u64| budget_ns.div_ceil(STEP_NS) * STEP_NS;
-    let mut budgets: Vec<u64> = (0..BUDGETS).map(budget).map(whole).filter(|&budget| budget <= most_ns).collect();
+    let most_ns = largest_budget_ns(period_ns);
+    let mut budgets: Vec<u64> = (0..BUDGETS).map(budget).map(in_steps).filter(|&budget| budget <= most_ns).collect();
     budgets.dedup();
     budgets
 }
 
+/// The budget of the largest share of this period, ns.
+fn largest_budget_ns(period_ns: u64) -> u64 {
+    period_ns / 1_000 * MAX_SHARE_THOUSANDTHS
+}
+
+/// The smallest whole multiple of the step that is no less, ns.
+fn in_steps(budget_ns: u64) -> u64 {
+    budget_ns.div_ceil(STEP_NS) * STEP_NS
+}
+
 /// A tenth more budget, for a job that takes longer than the trials saw, as far as there is room for it.
 pub fn with_margin(found: Reservation) -> Reservation {
-    let most_ns = (found.period_ns / 1_000 * MAX_SHARE_THOUSANDTHS).max(found.budget_ns);
-    let budget_ns = (found.budget_ns + found.budget_ns / 10).div_ceil(STEP_NS) * STEP_NS;
-    Reservation { budget_ns: budget_ns.min(most_ns), ..found }
+    let most_ns = largest_budget_ns(found.period_ns).max(found.budget_ns);
+    Reservation { budget_ns: in_steps(found.budget_ns + found.budget_ns / 10).min(most_ns), ..found }
 }
 
 #[cfg(test)]

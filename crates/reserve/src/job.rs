@@ -1,4 +1,15 @@
-//! The periodic job in what a thread did.
+//! A recurring job, and the periodic one in what a thread did.
+
+/// A recurring job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// From one release to the next, ns.
+    pub period_ns: u64,
+    /// The most CPU time that it takes, ns.
+    pub work_ns: u64,
+    /// From its release to its deadline, ns.
+    pub deadline_ns: u64,
+}
 
 /// One activation of a thread: it was released, worked, and went to sleep again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

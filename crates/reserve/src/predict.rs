@@ -1,32 +1,24 @@
 //! Two predictions of the reservation that a job needs, and what each assumes.
 
-use crate::Reservation;
-
-/// A recurring job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Job {
-    /// From one release to the next, ns.
-    pub period_ns: u64,
-    /// The most CPU time that it takes, ns.
-    pub work_ns: u64,
-    /// From its release to its deadline, ns.
-    pub deadline_ns: u64,
-}
+use crate::{Job, Reservation};
 
 /// Whether the rule of the soft modem paper (section 6.6) calls the reservation sufficient: its share is at least the job's,
 /// and no gap in it is longer than the job's period. Assumes one gap of period less budget, and even work.
 pub fn by_rule(job: Job, reservation: Reservation) -> bool {
-    let own = Reservation { budget_ns: job.work_ns, period_ns: job.period_ns };
-    !reservation.is_smaller_than(own) && reservation.period_ns - reservation.budget_ns <= job.period_ns
+    has_its_share(job, reservation) && reservation.period_ns - reservation.budget_ns <= job.period_ns
 }
 
 /// Whether the least that the reservation supplies in any interval as long as the deadline, less a wakeup as late as
 /// `lateness_ns`, covers the work. Assumes that the reservation is independent of the job's phase, so that two gaps may
 /// follow each other, and that each job has ended before the next is released where the deadline is within the period.
 pub fn by_supply(job: Job, lateness_ns: u64, reservation: Reservation) -> bool {
-    let own = Reservation { budget_ns: job.work_ns, period_ns: job.period_ns };
     let length = job.deadline_ns.saturating_sub(lateness_ns);
-    !reservation.is_smaller_than(own) && least_supply(reservation, length) >= job.work_ns
+    has_its_share(job, reservation) && least_supply(reservation, length) >= job.work_ns
+}
+
+/// Whether the reservation's share of the CPU is at least the job's: with less, no deadline is late enough.
+fn has_its_share(job: Job, reservation: Reservation) -> bool {
+    !reservation.is_smaller_than(Reservation { budget_ns: job.work_ns, period_ns: job.period_ns })
 }
 
 /// The least that a periodic reservation supplies in any interval of this length: nothing for two gaps, then whole periods

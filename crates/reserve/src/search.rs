@@ -116,18 +116,16 @@ impl Search {
         }
     }
 
-    /// The smallest share found sufficient so far.
-    pub fn best(&self) -> Option<Reservation> {
-        self.best
-    }
-}
-
-impl Search {
     /// The reservation that [`Search::next_step`] asked for was refused because of its size: no share that large is asked for again.
     pub fn refuse(&mut self) {
         if let Some((period_ns, budgets)) = self.rows.get(self.row) {
             self.refused = Some(Reservation { budget_ns: budgets[self.tried], period_ns: *period_ns });
         }
+    }
+
+    /// The smallest share found sufficient so far.
+    pub fn best(&self) -> Option<Reservation> {
+        self.best
     }
 }
 

@@ -22,8 +22,7 @@ pub struct Trial {
     pub attempts: u32,
     /// In how many of these every job was on time.
     pub succeeded: u32,
-    /// How many attempts cannot be judged: no job came, the host accounts for all that did, or some were not seen and no other one
-    /// was late.
+    /// How many attempts cannot be judged ([`Class::NotJudged`]).
     pub not_judged: u32,
     /// What was counted in all of them. An attempt ends with its first late job, unless it is of [`Setting::AsItWas`].
     pub counts: AttemptCounts,
