@@ -1,6 +1,7 @@
 //! `punctual record`.
 
 use super::artifacts::Artifacts;
+use super::looked_after::{LookedAfter, looked_after};
 use super::unread::Unread;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
@@ -137,6 +138,10 @@ pub(super) fn plan_of_chain(threads: &ThreadArguments, policy: PolicyName, via: 
 fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
     let mut selection = Selection::default();
     selection.processes.clone_from(&arguments.pid);
+    for LookedAfter { by, program } in looked_after(&arguments.pid) {
+        output::note(&format!("process {by} looks after a reservation: following process {program}, which it runs"));
+        selection.processes.iter_mut().filter(|process| **process == by).for_each(|process| *process = program);
+    }
     selection.threads.clone_from(&arguments.tid);
     selection.command = arguments.follow;
     for expression in &arguments.comm {
