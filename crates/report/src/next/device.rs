@@ -43,7 +43,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         steps.push(NextStep::new("finds the smallest reservation that is enough for it", reserve));
         if larger.is_none() {
             let study = format!("sudo punctual device study {spec}{}", around.cpu);
-            steps.push(NextStep::new("tries it in every context, and says which is enough", study));
+            steps.push(NextStep::new("tries it in every context for some seconds, and says which kept up", study));
         }
         return few(steps);
     }

@@ -197,7 +197,7 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     let whom = match (&asked.subject, report.tid) {
         (ReserveSubject::Device(spec, _), _) => {
             let command = format!("sudo punctual device study {}", shell_word(spec));
-            return NextStep::new("tries it in every context, and says which is enough", command);
+            return NextStep::new("tries it in every context for some seconds, and says which kept up", command);
         }
         (ReserveSubject::Command(_), _) => " --follow".to_owned(),
         (ReserveSubject::Process(_), Some(tid)) => format!(" --tid {tid}"),
