@@ -3,7 +3,7 @@
 use super::NextStep;
 use super::device::Around;
 use super::options::{as_written, value_of};
-use crate::device::study::{Evidence, StudyReport};
+use crate::device::study::{Evidence, StudyReport, options};
 use crate::device::{Run, VerifiedRow};
 use crate::layout::shell_word;
 use punctual_recording::{BareUnit, parse_duration, printable_path};
@@ -33,12 +33,10 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
             )
         }
         Some(recommended) => {
-            // In the study, reservations compete outside their time.
-            let compete = if recommended.starts_with("reservation:") { " --compete" } else { "" };
-            let context = shell_word(recommended);
+            let (context, how) = (shell_word(recommended), options(study, recommended));
             let seconds = longer_s(Evidence::of(study, recommended).map_or(0, |evidence| evidence.ran_ns));
             let command = format!(
-                "sudo punctual device run {spec} --context {context}{compete}{cpu}{work} --load mixed -D {seconds}s"
+                "sudo punctual device run {spec} --context {context}{how}{cpu}{work} --load mixed -D {seconds}s"
             );
             NextStep::new("tries it there beside a load, at least ten times as long as the study did", command)
         }
@@ -144,6 +142,14 @@ mod tests {
         };
         let longer = after(Some("irq"), false, true);
         assert!(longer.starts_with("sudo punctual device run 'sdr x8' --context irq --load mixed -D "), "{longer}");
+        let woken = {
+            let mut activations = activations.clone();
+            activations.devices[0].wake = Some("softirq".to_owned());
+            let run = Run { path: Path::new("s/01"), document: &document, activations: &activations };
+            let study = crate::device::study::tests::study_of(Ok(run), Some(true));
+            after_study(&StudyReport { least_intrusive: Some("irq"), ..study }, &[])[0].command.clone()
+        };
+        assert!(woken.contains("--context irq --wake softirq --load mixed "), "{woken}");
         assert_eq!([0, 3_000_000_000, 10_200_000_000].map(longer_s), [60, 60, 110]);
         assert!(after(Some("reservation:302us/640us"), false, true).contains(" reservation:302us/640us --compete "));
         assert_eq!(after(None, false, true), "sudo punctual reserve 'sdr x8'");

@@ -109,6 +109,15 @@ impl<'a> Evidence<'a> {
     }
 }
 
+/// The options, each after a space, with which a context ran besides `--context`: without them it is another setting.
+pub(crate) fn options(study: &StudyReport<'_>, context: &str) -> String {
+    // In the study, reservations compete outside their time.
+    let compete = if context.starts_with("reservation:") { " --compete" } else { "" };
+    let mut of_context = study.rows.iter().filter(|row| row.group != "slots" && row.context == context);
+    let is_woken = of_context.any(|row| row.device().is_some_and(|device| device.wake.as_deref() == Some("softirq")));
+    format!("{compete}{}", if is_woken { " --wake softirq" } else { "" })
+}
+
 /// The contexts that disturbed others less than the recommended one and were not recommended, since they had little room.
 pub(super) fn passed_over(study: &StudyReport<'_>, recommended: &Evidence<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -196,6 +205,7 @@ mod tests {
         assert!(close.room().contains("little room to spare: at worst it used 95 %"), "{}", close.room());
         assert_eq!(passed_over(&study, &close), "");
         assert!(Evidence::of(&study, "thread:fifo:1").is_none());
+        assert_eq!(["irq", "reservation:2ms/8ms"].map(|context| options(&study, context)), ["", " --compete"]);
         // Nothing of all that is said to hold.
         let said = super::super::verdict(&study);
         assert!(said.contains("recommends irq for v90") && !said.contains(" holds v90"), "{said}");

@@ -6,7 +6,7 @@ mod page;
 mod text;
 mod verdict;
 
-pub(crate) use evidence::Evidence;
+pub(crate) use evidence::{Evidence, options};
 pub use page::html;
 pub use text::text;
 pub use verdict::{is_untried, verdict};

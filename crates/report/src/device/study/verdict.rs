@@ -1,6 +1,6 @@
 //! The study in a few sentences.
 
-use super::evidence::{Evidence, passed_over};
+use super::evidence::{Evidence, options, passed_over};
 use super::{Row, StudyReport};
 use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
@@ -61,7 +61,11 @@ fn is_last_cut(study: &StudyReport<'_>) -> bool {
 fn least_intrusive(study: &StudyReport<'_>) -> String {
     match study.least_intrusive {
         Some(context) => {
-            let recommends = format!("The study recommends {context} for {} on this machine", study.profile.id);
+            let with = match options(study, context).trim_start() {
+                "" => String::new(),
+                options => format!(" with `{options}`"),
+            };
+            let recommends = format!("The study recommends {context}{with} for {} on this machine", study.profile.id);
             let Some(evidence) = Evidence::of(study, context) else { return format!("{recommends}.") };
             let (said, room, passed) = (evidence.sentence(), evidence.room(), passed_over(study, &evidence));
             format!("{recommends}: {said}{room}{passed}")
