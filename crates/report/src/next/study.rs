@@ -23,7 +23,7 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
     };
     let (spec, cpu) = (shell_word(&run.written(device)), Around::of(run, known_loads).cpu);
     let words = &run.document.provenance.command_line;
-    let work = as_written(words, "", "--work");
+    let work = as_written(words, "", "--work") + &as_written(words, "", "--profiles");
     let step = match study.least_intrusive {
         _ if study.interrupted => {
             let duration = as_written(words, "-D", "--duration");
@@ -150,6 +150,11 @@ mod tests {
             after_study(&StudyReport { least_intrusive: Some("irq"), ..study }, &[])[0].command.clone()
         };
         assert!(woken.contains("--context irq --wake softirq --load mixed "), "{woken}");
+        let mut own = document.clone();
+        own.provenance.command_line.extend(["--profiles".to_owned(), "mine.toml".to_owned()]);
+        let run = Run { path: Path::new("s/01"), document: &own, activations: &activations };
+        let steps = after_study(&crate::device::study::tests::study_of(Ok(run), Some(true)), &[]);
+        assert_eq!(steps[0].command, "sudo punctual reserve 'sdr x8' --profiles mine.toml");
         assert_eq!([0, 3_000_000_000, 10_200_000_000].map(longer_s), [60, 60, 110]);
         assert!(after(Some("reservation:302us/640us"), false, true).contains(" reservation:302us/640us --compete "));
         assert_eq!(after(None, false, true), "sudo punctual reserve 'sdr x8'");
