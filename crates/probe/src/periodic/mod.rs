@@ -3,9 +3,9 @@
 //! * `session`: carries out a plan.
 //! * `thread`: the measuring thread, and the queue (`sample`) that it fills.
 //! * `stage_tracer`, `slots`: the BPF programs that stamp each stage, and the memory in which they do so.
-//! * `softirq_wait`: how a softirq callback wakes a thread; `came`: whether all callbacks came.
+//! * `softirq_wait`: how a softirq callback wakes a thread; `chain`: whether all callbacks came.
 
-mod came;
+mod chain;
 mod sample;
 mod session;
 mod slots;

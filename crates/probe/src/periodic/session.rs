@@ -1,6 +1,6 @@
 //! Carries out a plan: sets up the threads, takes what they hand on, writes the recording.
 
-use crate::periodic::came::Came;
+use crate::periodic::chain::ChainCounts;
 use crate::periodic::sample::Sample;
 use crate::periodic::slots::SlotReader;
 use crate::periodic::stage_tracer::StageTracer;
@@ -455,13 +455,13 @@ impl Rounds<'_> {
         let sum = |count: fn(&ThreadCounts) -> &AtomicU64| -> u64 {
             measured.iter().map(|thread| count(&thread.counts).load(Ordering::Relaxed)).sum()
         };
-        let came = Came {
+        let counts = ChainCounts {
             wakeups: writer.totals().counters.wakeups,
             unobserved: sum(|counts| &counts.unobserved),
             never_woken: sum(|counts| &counts.never_woken),
             callbacks: tracer.callbacks(),
         };
-        came.trouble()
+        counts.trouble()
     }
 
     fn count(&self, measured: &[Measured], writer: &mut Writer) {

@@ -1,6 +1,6 @@
 //! Who armed the timers of an episode, by name.
 
-use super::ended::{EndedThread, EndedThreads};
+use super::ended_threads::{EndedThread, EndedThreads};
 use punctual_kernel::stat_line::StatLine;
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::printable;

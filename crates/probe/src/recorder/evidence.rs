@@ -2,11 +2,11 @@
 
 use super::armers::{Armers, armer};
 use super::disk_limits::{DiskGroups, name_limits};
-use super::ended::EndedThreads;
+use super::ended_threads::EndedThreads;
 use super::faulted::name_faults;
 use super::groups::{Groups, Members};
 use super::kernel_code::KernelCode;
-use super::late::LateWakeup;
+use super::late_wakeup::LateWakeup;
 use super::maps::Maps;
 use super::processes::Processes;
 use super::rings::{Copied, is_whole};

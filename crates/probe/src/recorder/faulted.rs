@@ -1,6 +1,6 @@
 //! What is mapped where a late thread waited for a page: the file that its process has there.
 
-use super::late::LateWakeup;
+use super::late_wakeup::LateWakeup;
 use punctual_recording::episode::{Event, EventKind};
 use std::io::Read;
 
@@ -101,7 +101,7 @@ mod tests {
             stage: Stage::Response,
             is_asked_for: false,
             waits_for_answers: false,
-            connections: super::super::late::Connections::default(),
+            connections: super::super::late_wakeup::Connections::default(),
         };
         let tid = late.tid;
         let here = std::ptr::from_ref(&MAPS).addr() as u64;

@@ -3,15 +3,34 @@
 //! BPF programs note what happens on every CPU in rings that overwrite ([`FlightRecorder`]). [`Watch`] looks at each
 //! measured wakeup; when one is late it copies the time around it out of the rings, which go on recording meanwhile, and
 //! hands it to a thread that finds names and writes the episode.
+//!
+//! While it measures:
+//!
+//! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
+//! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
+//! * `requests`, `accepted`: where a followed thread's request begins and ends.
+//! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
+//! * `counter_sampling`: whether the processor's own counter can take samples.
+//! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
+//! * `handlers`: the sums of every handler; `fault_path`: what a page fault costs outside its stamps.
+//!
+//! What evidence becomes, off every measuring path:
+//!
+//! * `bounded_channel`, `writing`: what waits to be written, and the thread that writes it; `evidence`: an episode with
+//!   names instead of addresses.
+//! * `kernel_code`, `symbols`, `symbols_ahead`: functions of the kernel; `maps`, `naming`, `program_files`: places in
+//!   programs; `faulted`: files of pages.
+//! * `processes`, `armers`, `ended_threads`: whose a thread was, who armed a timer, and who has ended since.
+//! * `groups`, `disk_limits`: control groups.
 
 mod accepted;
 mod armers;
 mod bounded_channel;
 mod budget;
 mod connections;
-mod counter;
+mod counter_sampling;
 pub(crate) mod disk_limits;
-mod ended;
+mod ended_threads;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;
@@ -20,9 +39,9 @@ mod handlers;
 pub(crate) mod hooks;
 pub(crate) mod kept;
 mod kernel_code;
-mod late;
+mod late_wakeup;
 mod maps;
-pub(crate) mod missed;
+pub(crate) mod missed_runs;
 mod naming;
 mod processes;
 pub(crate) mod program_files;
@@ -37,8 +56,8 @@ mod test_event;
 mod watch;
 mod writing;
 
-pub use counter::counter_sampling;
-pub use late::{Connections, LateWakeup};
+pub use counter_sampling::counter_sampling;
+pub use late_wakeup::{Connections, LateWakeup};
 pub use programs::FlightRecorder;
 pub(crate) use start::{begin, finish, start};
 pub use watch::{Threshold, Watch, WhySettings};

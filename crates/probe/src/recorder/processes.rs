@@ -1,6 +1,6 @@
 //! Which process each thread of an episode belonged to: events name only threads.
 
-use super::late::LateWakeup;
+use super::late_wakeup::LateWakeup;
 use super::rings::Copied;
 use punctual_kernel::clock;
 use punctual_recording::episode::{Event, Process};

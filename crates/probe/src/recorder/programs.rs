@@ -1,6 +1,6 @@
 //! Loads the flight recorder's programs, and the sampling clock.
 
-use super::ended::EndedThreads;
+use super::ended_threads::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
 use super::handlers::{Entry, timers_of, with_key};

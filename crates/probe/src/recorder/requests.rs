@@ -9,7 +9,7 @@
 //! of a thread that was seen to wait for such a connection.
 
 use super::connections::{Awaited, Connection, Programs};
-use super::late::Connections;
+use super::late_wakeup::Connections;
 use punctual_recording::episode::Call;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,7 +1,7 @@
 //! The thread that finds names and writes episodes.
 
 use super::bounded_channel::{BoundedReceiver, BoundedSender, max_bytes, queue};
-use super::ended::EndedThreads;
+use super::ended_threads::EndedThreads;
 use super::evidence::{Evidence, Investigator};
 use super::kernel_code::KernelCode;
 use super::symbols_ahead::SymbolsAhead;

@@ -4,7 +4,7 @@ use crate::recorder::disk_limits::DiskLimits;
 use crate::recorder::evidence::{Evidence, Investigator};
 use crate::recorder::hooks::HookWatch;
 use crate::recorder::kept::{Kept, joined};
-use crate::recorder::missed::MissedRuns;
+use crate::recorder::missed_runs::MissedRuns;
 use crate::recorder::{Connections, FlightRecorder, LateWakeup};
 use punctual_kernel::{Refused, clock, scheduling};
 use punctual_recording::episode::HookedProgram;

@@ -1,11 +1,11 @@
-//! Whether everything came that was due in a chain of interrupt, softirq callback and thread.
+//! What a chain of interrupt, softirq callback and thread counted: whether everything came that was due.
 
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_recording::counted;
 
-/// What a run through softirq callbacks counted.
+/// Counts of a run whose threads are woken by softirq callbacks.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Came {
+pub(crate) struct ChainCounts {
     /// Activations that became a wakeup.
     pub(crate) wakeups: u64,
     /// Activations whose interrupt no program saw.
@@ -16,7 +16,7 @@ pub(crate) struct Came {
     pub(crate) callbacks: CallbackCounts,
 }
 
-impl Came {
+impl ChainCounts {
     /// What never came, in words; `None` if everything came that was due, except for single interrupts that no program saw.
     pub(crate) fn trouble(&self) -> Option<String> {
         if let Some(trouble) = self.callbacks.trouble() {
@@ -41,20 +41,20 @@ mod tests {
     #[test]
     fn what_never_came_is_an_error_with_its_name() {
         let refused = CallbackCounts { refused: 1, error: -22, ..CallbackCounts::default() };
-        let all_refused = Came { never_woken: 1, callbacks: refused, ..Came::default() };
+        let all_refused = ChainCounts { never_woken: 1, callbacks: refused, ..ChainCounts::default() };
         assert!(all_refused.trouble().unwrap().contains("Invalid argument"));
         let callbacks = CallbackCounts { queued: 1_000, ran: 1_000, ..CallbackCounts::default() };
-        let one_lost = Came { wakeups: 999, never_woken: 1, unobserved: 0, callbacks };
+        let one_lost = ChainCounts { wakeups: 999, never_woken: 1, unobserved: 0, callbacks };
         assert!(one_lost.trouble().unwrap().contains("1 of 1,000 interrupts"), "{:?}", one_lost.trouble());
-        let unseen = Came { unobserved: 500, ..Came::default() };
+        let unseen = ChainCounts { unobserved: 500, ..ChainCounts::default() };
         assert!(unseen.trouble().unwrap().contains("500 activations"));
     }
 
     #[test]
     fn single_interrupts_that_no_program_saw_are_no_error() {
         let callbacks = CallbackCounts { queued: 990, ran: 990, ..CallbackCounts::default() };
-        assert_eq!(Came { wakeups: 990, unobserved: 10, never_woken: 0, callbacks }.trouble(), None);
+        assert_eq!(ChainCounts { wakeups: 990, unobserved: 10, never_woken: 0, callbacks }.trouble(), None);
         // Stopped before anything was due.
-        assert_eq!(Came::default().trouble(), None);
+        assert_eq!(ChainCounts::default().trouble(), None);
     }
 }
