@@ -1,8 +1,8 @@
 //! The air between a radio that sends and one that hears: complex samples, real parts first.
 
 use crate::noise::Noise;
+use crate::oscillator::Oscillator;
 use crate::ratio;
-use crate::turning::Turning;
 
 /// What the air does to samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Air {
     noise: Noise,
     /// The root of the mean square of the noise in each part of a sample.
     root: f64,
-    carrier: Turning,
+    carrier: Oscillator,
 }
 
 impl Air {
@@ -44,7 +44,7 @@ impl Air {
         // Half of the noise is in each part.
         let root = bit_to_noise.map_or(0.0, |decibels| level * (samples_a_bit / 2.0).sqrt() * ratio(-decibels));
         let offset = offset.clamp(-0.015, 0.015);
-        Air { noise: Noise::new(seed), root, carrier: Turning::by(std::f64::consts::TAU * offset) }
+        Air { noise: Noise::new(seed), root, carrier: Oscillator::by(std::f64::consts::TAU * offset) }
     }
 
     /// Replaces these samples by what is heard of them.

@@ -20,16 +20,16 @@
 mod air;
 mod companding;
 mod filter;
+mod frequency_shift;
 mod noise;
-mod shift;
-mod turning;
+mod oscillator;
 
 pub use air::{Air, AirOptions};
 pub use companding::Law;
 
 use filter::Filter;
+use frequency_shift::FrequencyShift;
 use noise::Noise;
-use shift::Shift;
 use std::collections::VecDeque;
 
 /// The level that noise refers to, a root mean square: that of the modem's datapump.
@@ -106,7 +106,7 @@ impl Default for LineOptions {
 struct Direction {
     band: Option<Filter>,
     cable: Option<Filter>,
-    shift: Option<Shift>,
+    shift: Option<FrequencyShift>,
     on_the_way: VecDeque<f64>,
     gain: f64,
     noise: Option<(Noise, f64)>,
@@ -123,7 +123,7 @@ impl Direction {
         Direction {
             band: options.band_pass.then(Filter::band),
             cable: options.cable.then(Filter::cable),
-            shift: (offset != 0.0).then(|| Shift::new(offset.clamp(-20.0, 20.0))),
+            shift: (offset != 0.0).then(|| FrequencyShift::new(offset.clamp(-20.0, 20.0))),
             on_the_way: VecDeque::from(vec![0.0; delay]),
             gain,
             noise: options.signal_to_noise.map(|below| (Noise::new(seed), NOMINAL_LEVEL * gain * ratio(-below))),

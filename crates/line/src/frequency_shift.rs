@@ -1,6 +1,6 @@
 //! A shift of every frequency, as made by carrier systems that were not tuned alike.
 
-use crate::turning::Turning;
+use crate::oscillator::Oscillator;
 use std::collections::VecDeque;
 
 /// Every other tap of a Hilbert transform of 63 taps, from the middle outwards; 1 is 2^15. The taps between are 0.
@@ -10,16 +10,16 @@ const MIDDLE: usize = 31;
 
 /// Delays by 31 samples.
 #[derive(Debug, Clone)]
-pub(crate) struct Shift {
+pub(crate) struct FrequencyShift {
     samples: VecDeque<f64>,
-    carrier: Turning,
+    carrier: Oscillator,
 }
 
-impl Shift {
+impl FrequencyShift {
     /// Shifts by so many Hz, at 7,200 samples a second.
-    pub(crate) fn new(hertz: f64) -> Shift {
-        let carrier = Turning::by(std::f64::consts::TAU * hertz / 7_200.0);
-        Shift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), carrier }
+    pub(crate) fn new(hertz: f64) -> FrequencyShift {
+        let carrier = Oscillator::by(std::f64::consts::TAU * hertz / 7_200.0);
+        FrequencyShift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), carrier }
     }
 
     pub(crate) fn pass(&mut self, sample: f64) -> f64 {
