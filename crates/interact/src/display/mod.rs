@@ -7,18 +7,17 @@
 //! pointer in its middle.
 
 pub(crate) mod clients;
-mod hands;
 pub(crate) mod keyboard;
 mod server;
 pub(crate) mod shared;
 mod socket;
 pub(crate) mod users;
 mod windows;
+mod xtest;
 
 use crate::screen::Screen;
 use crate::script::{Act, MIDDLE, Script};
 use crate::terminal::Arrival;
-use hands::{Pretence, REQUEST_BYTES, keyboard, pretences, pretend, typed};
 use keyboard::Keyboard;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +35,7 @@ use x11rb::protocol::xproto::{
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::reexports::x11rb_protocol::parse_display::ConnectAddress;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
+use xtest::{FakeInput, REQUEST_BYTES, fake, fake_inputs, keyboard, typed};
 
 /// Bytes of a pixel.
 const PIXEL_BYTES: u64 = 4;
@@ -50,7 +50,7 @@ pub(crate) struct Display {
     focus: u32,
     pointer: (i16, i16),
     /// What remains to be put in.
-    ready: Vec<Pretence>,
+    ready: Vec<FakeInput>,
     server: Server,
 }
 
@@ -111,7 +111,7 @@ impl Display {
         self.connection.set_input_focus(InputFocus::POINTER_ROOT, window.id, x11rb::CURRENT_TIME)?;
         if is_first {
             self.pointer = window.on_screen(MIDDLE);
-            pretend(&self.connection, self.root, &[(MOTION_NOTIFY_EVENT, 0, self.pointer)])?;
+            fake(&self.connection, self.root, &[(MOTION_NOTIFY_EVENT, 0, self.pointer)])?;
         }
         self.connection.flush()
     }
@@ -163,12 +163,12 @@ impl Screen for Display {
 
     fn begin(&mut self, act: &Act) {
         let pointer = self.pointer_for(act);
-        self.ready = pretences(act, &self.keyboard, pointer);
+        self.ready = fake_inputs(act, &self.keyboard, pointer);
     }
 
     fn put_in(&mut self) -> Result<u64, Refused> {
         let ready = std::mem::take(&mut self.ready);
-        pretend(&self.connection, self.root, &ready).and_then(|()| self.connection.flush()).map_err(refused)?;
+        fake(&self.connection, self.root, &ready).and_then(|()| self.connection.flush()).map_err(refused)?;
         Ok(ready.len() as u64 * REQUEST_BYTES)
     }
 }

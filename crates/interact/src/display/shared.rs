@@ -6,10 +6,10 @@
 //! input and the end of that state go to it in one message. If somebody has turned to another window, the run ends.
 
 use super::clients::{Client, MAX_DEPTH, MAX_WINDOWS, clients_of};
-use super::hands::{Pretence, REQUEST_BYTES, keyboard, pretences, pretend};
 use super::keyboard::Keyboard;
 use super::users::{UsersDisplay, server_name};
 use super::windows::{Window, Windows};
+use super::xtest::{FakeInput, REQUEST_BYTES, fake, fake_inputs, keyboard};
 use super::{PIXEL_BYTES, only_this_display};
 use crate::processes::program_of;
 use crate::screen::Screen;
@@ -61,7 +61,7 @@ pub(crate) struct SharedDisplay {
     /// Where the pointer was put.
     pointer: Option<(i16, i16)>,
     /// What remains to be put in, or why it must not be.
-    ready: Result<Vec<Pretence>, Refused>,
+    ready: Result<Vec<FakeInput>, Refused>,
 }
 
 fn refused(error: impl std::fmt::Display) -> Refused {
@@ -176,7 +176,7 @@ impl SharedDisplay {
     }
 
     /// The events to fake for an input, while the server serves nobody else; or why it must not be put in.
-    fn checked(&mut self, act: &Act) -> Result<Result<Vec<Pretence>, String>, ReplyOrIdError> {
+    fn checked(&mut self, act: &Act) -> Result<Result<Vec<FakeInput>, String>, ReplyOrIdError> {
         self.turn_to_current(true)?;
         self.control.grab_server()?.ignore_error();
         let (focus, pointer) = (self.control.get_input_focus()?, self.control.query_pointer(self.root)?);
@@ -202,7 +202,7 @@ impl SharedDisplay {
                 }
             }
         }
-        let mut all = pretences(act, &self.keyboard, at);
+        let mut all = fake_inputs(act, &self.keyboard, at);
         if !matches!(act, Act::Key(_)) {
             self.pointer = Some(at);
         }
@@ -313,7 +313,7 @@ impl Screen for SharedDisplay {
 
     fn begin(&mut self, act: &Act) {
         self.ready = match self.checked(act) {
-            Ok(Ok(pretences)) => Ok(pretences),
+            Ok(Ok(fake_inputs)) => Ok(fake_inputs),
             Ok(Err(what)) => Err(refused(what)),
             Err(error) => Err(refused(error)),
         };
@@ -322,8 +322,8 @@ impl Screen for SharedDisplay {
     fn put_in(&mut self) -> Result<u64, Refused> {
         let ready = std::mem::replace(&mut self.ready, Ok(Vec::new()));
         let put = || {
-            if let Ok(pretences) = &ready {
-                pretend(&self.control, self.root, pretences)?;
+            if let Ok(fake_inputs) = &ready {
+                fake(&self.control, self.root, fake_inputs)?;
             }
             self.control.ungrab_server()?.ignore_error();
             self.control.flush()

@@ -1,4 +1,4 @@
-//! What a server is to pretend for an input (XTEST), and what a script needs of a keyboard.
+//! What a server is to fake for an input (XTEST), and what a script needs of a keyboard.
 
 use super::keyboard::Keyboard;
 use crate::script::{Act, Script};
@@ -15,10 +15,10 @@ use x11rb::rust_connection::RustConnection;
 pub(super) const REQUEST_BYTES: u64 = 36;
 
 /// An event for the server to fake: its kind, the key or button, and where on the screen.
-pub(super) type Pretence = (u8, u8, (i16, i16));
+pub(super) type FakeInput = (u8, u8, (i16, i16));
 
 /// The events to fake for an input, with the pointer there; none if the keyboard has no such key.
-pub(super) fn pretences(act: &Act, keyboard: &Keyboard, pointer: (i16, i16)) -> Vec<Pretence> {
+pub(super) fn fake_inputs(act: &Act, keyboard: &Keyboard, pointer: (i16, i16)) -> Vec<FakeInput> {
     let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
         let pressed = keys.iter().map(|&key| (down, key, at));
         pressed.chain(keys.iter().rev().map(|&key| (up, key, at))).collect()
@@ -32,9 +32,9 @@ pub(super) fn pretences(act: &Act, keyboard: &Keyboard, pointer: (i16, i16)) -> 
     }
 }
 
-/// Asks the server to pretend these, without sending it off yet.
-pub(super) fn pretend(connection: &RustConnection, root: u32, pretences: &[Pretence]) -> Result<(), ConnectionError> {
-    for &(kind, detail, (x, y)) in pretences {
+/// Asks the server to fake these, without sending it off yet.
+pub(super) fn fake(connection: &RustConnection, root: u32, fake_inputs: &[FakeInput]) -> Result<(), ConnectionError> {
+    for &(kind, detail, (x, y)) in fake_inputs {
         connection.xtest_fake_input(kind, detail, 0, root, x, y, 0)?.ignore_error();
     }
     Ok(())
