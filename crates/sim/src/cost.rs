@@ -1,6 +1,6 @@
 //! How long a piece of work takes: a constant or a distribution.
 
-use crate::random::Random;
+use crate::random::Xoshiro256;
 use crate::time::{Picoseconds, Span};
 use serde::Deserialize;
 
@@ -62,7 +62,7 @@ impl Cost {
 
     /// One length.
     #[inline]
-    pub fn draw(&self, random: &mut Random) -> Picoseconds {
+    pub fn draw(&self, random: &mut Xoshiro256) -> Picoseconds {
         match self {
             Cost::Constant(span) => span.0,
             Cost::Normal(normal) => {
@@ -131,7 +131,7 @@ mod tests {
         fn no_draw_exceeds_the_longest(mean in 0..1_000_000u64, deviation in 0..500_000u64, max in 0..1_500_000u64, seed: u64) {
             let normal = Cost::Normal(Normal { mean: Span(mean), deviation: Span(deviation), max: Some(Span(max)) });
             let uniform = Cost::Uniform(Uniform { min: Span(mean.min(max)), max: Span(max) });
-            let mut random = Random::new(seed, 0);
+            let mut random = Xoshiro256::new(seed, 0);
             for cost in [&normal, &uniform] {
                 for _ in 0..50 {
                     prop_assert!(cost.draw(&mut random) <= cost.longest());

@@ -2,7 +2,7 @@
 
 use crate::cost::Cost;
 use crate::machine::{Activity, Arrival, Policy, SourceSpec, ThreadSpec, WorkContext};
-use crate::random::Random;
+use crate::random::Xoshiro256;
 use crate::time::{MAX_TIME, NANOSECOND, NEVER, Picoseconds, SECOND};
 use punctual_recording::{Distribution, Wakeup};
 use std::sync::Arc;
@@ -174,7 +174,7 @@ impl Interference {
     pub fn resampled(&self, seed: u64) -> Interference {
         let second = SECOND / NANOSECOND;
         let seconds = ((self.to_ns - self.from_ns) / second).max(1);
-        let mut random = Random::new(seed, 0xb007);
+        let mut random = Xoshiro256::new(seed, 0xb007);
         let mut samples = Vec::with_capacity(self.samples.len());
         for place in 0..seconds {
             let drawn = self.from_ns + random.below(seconds) * second;
@@ -207,7 +207,7 @@ impl Interference {
         let block = device_period * (SECOND / device_period).max(1);
         let origin = self.from_ns;
         let count = (self.observed() / block).max(1) as usize;
-        let mut random = Random::new(seed, 0x9a5e);
+        let mut random = Xoshiro256::new(seed, 0x9a5e);
         let phases: Vec<Picoseconds> = (0..PHASES).map(|_| random.below(device_period)).collect();
         let mut sources = Vec::new();
         for level in 0..3 {

@@ -5,7 +5,7 @@ use punctual_recording::Wakeup;
 use punctual_sim::experiment::Experiment;
 use punctual_sim::interference::Interference;
 use punctual_sim::ledger::builtin;
-use punctual_sim::random::Random;
+use punctual_sim::random::Xoshiro256;
 use punctual_sim::sweep::{Axis, Shard, Sweep};
 use punctual_sim::time::{MICROSECOND, MILLISECOND, SECOND};
 use punctual_sim::watch::ToTheEnd;
@@ -127,7 +127,7 @@ fn nonsense_is_refused_in_one_line() {
 #[test]
 fn the_interval_holds_what_a_run_as_long_counts() {
     let recorded = |seconds: u64, first: u64| {
-        let mut random = Random::new(first, 0);
+        let mut random = Xoshiro256::new(first, 0);
         let wakeups: Vec<Wakeup> = (0..seconds * 1000)
             .map(|index| wakeup(index, if random.below(500) == 0 { 3_000_000 } else { 0 }))
             .collect();
@@ -162,10 +162,10 @@ fn the_interval_holds_what_a_run_as_long_counts() {
 /// logarithm) that is known: recordings and runs in turn, and how many counted what the interval of the eight
 /// recordings around them said, with the median of high over low.
 fn held_on_machines_that_change(spread: f64, cells: usize) -> (usize, f64) {
-    let mut random = Random::new(18, 0);
+    let mut random = Xoshiro256::new(18, 0);
     let mut normal = || (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
     let mut machine = |seed: u64| {
-        let mut stalls = Random::new(seed, 1);
+        let mut stalls = Xoshiro256::new(seed, 1);
         let every = (40.0 * (-spread * normal()).exp()).max(4.0) as u64;
         // A stall of 1.2 to 2.7 ms, over which some wakeups are missed.
         let mut wakeups = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::specification::{Arrival, Phases, SourceSpec};
 use crate::observe::Unit;
-use crate::random::Random;
+use crate::random::Xoshiro256;
 use crate::ring::Ring;
 use crate::time::{NEVER, Picoseconds, SECOND};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) spec: SourceSpec,
-    pub(super) random: Random,
+    pub(super) random: Xoshiro256,
     pub(super) sequence: u64,
     /// Raised and not handled.
     pub(super) waiting: VecDeque<Unit>,
@@ -40,8 +40,8 @@ impl Source {
     pub(super) fn new(spec: SourceSpec, seed: u64, index: usize) -> Source {
         Source {
             random: match spec.arrival {
-                Arrival::Replay { .. } => Random::new(seed, REPLAY_PART),
-                _ => Random::new(seed, 1_000_000 + index as u64),
+                Arrival::Replay { .. } => Xoshiro256::new(seed, REPLAY_PART),
+                _ => Xoshiro256::new(seed, 1_000_000 + index as u64),
             },
             sequence: 0,
             waiting: VecDeque::with_capacity(16),

@@ -3,7 +3,7 @@
 use super::ready::{LEVEL_DEADLINE, LEVEL_EDF, LEVEL_KERNEL, LEVEL_RATE_MONOTONIC};
 use super::specification::{MachineSpec, Policy, ThreadSpec};
 use crate::observe::Unit;
-use crate::random::Random;
+use crate::random::Xoshiro256;
 use crate::time::{NEVER, Picoseconds};
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ pub(super) struct Thread {
     /// The level at which it competes now.
     pub(super) level: u8,
     pub(super) key: u64,
-    pub(super) random: Random,
+    pub(super) random: Xoshiro256,
     pub(super) units: VecDeque<Unit>,
     pub(super) current: Option<Unit>,
     pub(super) started: Picoseconds,
@@ -85,7 +85,7 @@ impl Thread {
             turn: 0,
             level: base_level(spec, 0, 0),
             key: 0,
-            random: Random::new(machine.seed, 2_000_000 + index as u64),
+            random: Xoshiro256::new(machine.seed, 2_000_000 + index as u64),
             units: VecDeque::with_capacity(64),
             current: None,
             started: NEVER,

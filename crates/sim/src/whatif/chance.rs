@@ -1,16 +1,16 @@
 //! Random numbers for tests: what changing machines count.
 
-use crate::random::Random;
+use crate::random::Xoshiro256;
 
 /// How often the question is asked of each recording.
 const REPETITIONS: usize = 8;
 
 /// Their source.
-pub(super) struct Chance(Random);
+pub(super) struct Chance(Xoshiro256);
 
 impl Chance {
     pub(super) fn new(seed: u64) -> Chance {
-        Chance(Random::new(seed, 0))
+        Chance(Xoshiro256::new(seed, 0))
     }
 
     /// Uniform, above 0 and below 1.

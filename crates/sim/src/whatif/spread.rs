@@ -77,7 +77,7 @@ pub(super) fn high_of(logarithm: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::interval;
-    use crate::random::Random;
+    use crate::random::Xoshiro256;
     use crate::whatif::chance::Chance;
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
     /// Also of one that is not of the kind that the logarithm takes it for: by a factor of up to 100, most of the time low.
     #[test]
     fn a_machine_that_changes_otherwise_lies_within_too() {
-        let mut random = Random::new(11, 0);
+        let mut random = Xoshiro256::new(11, 0);
         let mut run = || (1.0 + 99.0 * (random.below(1_000_000) as f64 / 1e6).powi(3)) as u64;
         for rounds in [4_usize, 8, 16] {
             let mut held = 0;
