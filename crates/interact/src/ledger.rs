@@ -1,6 +1,6 @@
 //! Follows inputs through the kernel and writes down the outcome of each, whoever puts them in.
 
-use crate::eyes::{Eyes, Until};
+use crate::kernel_tracing::{KernelTracing, Until};
 use crate::processes::Spent;
 use crate::split::{Awaited, parts};
 use crate::track::{Taken, Tracker};
@@ -23,7 +23,7 @@ const NAMING_IN_HASTE: Duration = Duration::from_millis(700);
 const MAX_UNSPLIT: usize = 4_096;
 
 pub(crate) struct Ledger {
-    pub(crate) eyes: Option<Eyes>,
+    pub(crate) tracing: Option<KernelTracing>,
     pub(crate) tracker: Tracker,
     /// What the kernel's account says of each input's time.
     pub(crate) spent: HashMap<u32, Spent>,
@@ -50,14 +50,14 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(
-        eyes: Option<Eyes>,
+        tracing: Option<KernelTracing>,
         tracker: Tracker,
         server: Option<(u32, &'static str)>,
         writer: Writer,
         rows: InteractionWriter,
     ) -> Ledger {
         Ledger {
-            eyes,
+            tracing,
             tracker,
             spent: HashMap::new(),
             server,
@@ -84,7 +84,7 @@ impl Ledger {
     /// Copies what has happened since, for the inputs that have not ended.
     pub(crate) fn keep_evidence(&mut self, now: u64) {
         if now.saturating_sub(self.kept_ns) >= KEEP_NS
-            && let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut())
+            && let Some(stretches) = self.tracing.as_mut().and_then(|tracing| tracing.stretches.as_mut())
         {
             self.kept_ns = now;
             let back = self.looks_back_ns.map(|ns| Wanted { begin_ns: now.saturating_sub(ns), end_ns: None });
@@ -95,8 +95,8 @@ impl Ledger {
     /// Takes what the programs in the kernel saw up to now. What others report of that time comes before
     /// [`Ledger::service`].
     pub(crate) fn look(&mut self, until: Until) {
-        if let Some(eyes) = &mut self.eyes {
-            let settled_ns = eyes.look(until);
+        if let Some(tracing) = &mut self.tracing {
+            let settled_ns = tracing.look(until);
             if !matches!(until, Until::End) {
                 self.settled_ns = settled_ns;
             }
@@ -106,8 +106,8 @@ impl Ledger {
     /// Goes through what was seen, and takes the inputs that have ended. `before` hears of each thing first, and says
     /// whether it counts.
     pub(crate) fn service(&mut self, mut before: impl FnMut(&mut Tracker, &Seen) -> bool) {
-        if let Some(eyes) = &mut self.eyes {
-            for seen in eyes.seen.drain(..) {
+        if let Some(tracing) = &mut self.tracing {
+            for seen in tracing.seen.drain(..) {
                 if before(&mut self.tracker, &seen) {
                     self.tracker.seen(&seen);
                 }
@@ -117,7 +117,7 @@ impl Ledger {
         let done = self.tracker.take_done(self.settled_ns);
         self.keep(done);
         let mut made = Vec::new();
-        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut()) {
+        if let Some(stretches) = self.tracing.as_mut().and_then(|tracing| tracing.stretches.as_mut()) {
             stretches.round(|one| made.push(one));
         }
         made.into_iter().for_each(|made| self.split(made));
@@ -125,9 +125,9 @@ impl Ledger {
 
     /// Writes down what toolkits have passed on.
     fn keep_events(&mut self) {
-        let Some(eyes) = &self.eyes else { return };
+        let Some(tracing) = &self.tracing else { return };
         for event in self.tracker.take_handed_on() {
-            let is_kept = eyes.event(event).is_some_and(|event| self.rows.push_event(&event));
+            let is_kept = tracing.event(event).is_some_and(|event| self.rows.push_event(&event));
             self.not_kept += u64::from(!is_kept);
         }
     }
@@ -141,7 +141,7 @@ impl Ledger {
                 row.counters = Some(spent.counters);
             }
             if let (Some(Outcome::Seen), Some(end_ns), Some((tid, name))) = (row.outcome, row.seen_ns, writer) {
-                let stretches = self.eyes.as_mut().and_then(|eyes| eyes.stretches.as_mut());
+                let stretches = self.tracing.as_mut().and_then(|tracing| tracing.stretches.as_mut());
                 match stretches.filter(|_| self.unsplit.len() < MAX_UNSPLIT) {
                     Some(stretches) => {
                         let (id, begin_ns) = (u64::from(row.number), row.begin_ns);
@@ -149,7 +149,7 @@ impl Ledger {
                         self.unsplit.insert(row.number, Awaited { begin_ns, end_ns, server });
                         stretches.ask(Stretch { id, tid, name, begin_ns, end_ns });
                     }
-                    None => self.not_split += u64::from(self.eyes.is_some()),
+                    None => self.not_split += u64::from(self.tracing.is_some()),
                 }
             }
             self.rows.push(&row);
@@ -178,13 +178,13 @@ impl Ledger {
 
     /// With the counts made here.
     pub(crate) fn counted(&self, document: InteractionDocument) -> InteractionDocument {
-        let watch = self.eyes.as_ref().map(|eyes| (&eyes.watch, eyes.own_runs_before));
+        let watch = self.tracing.as_ref().map(|tracing| (&tracing.watch, tracing.own_runs_before));
         let cost = watch.map(|(watch, before)| {
             let cost = watch.cost();
             (cost.runs.saturating_sub(before.0), cost.ns.saturating_sub(before.1))
         });
         InteractionDocument {
-            followed: self.eyes.is_some(),
+            followed: self.tracing.is_some(),
             background_outputs: self.tracker.background_outputs(),
             records_lost: watch.map_or(0, |(watch, _)| watch.lost()),
             not_split: self.not_split,
@@ -194,7 +194,7 @@ impl Ledger {
             program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
             programs_ran_ns: cost.map(|(_, ns)| ns),
             programs_runs: cost.map(|(runs, _)| runs),
-            toolkit: self.eyes.as_ref().and_then(|eyes| eyes.toolkit(self.not_kept)),
+            toolkit: self.tracing.as_ref().and_then(|tracing| tracing.toolkit(self.not_kept)),
             ..document
         }
     }
@@ -206,7 +206,7 @@ impl Ledger {
         self.keep(done);
         let mut made = Vec::new();
         let patience = if punctual_kernel::ending::is_asked() { NAMING_IN_HASTE } else { NAMING };
-        if let Some(stretches) = self.eyes.as_mut().and_then(|eyes| eyes.stretches.take()) {
+        if let Some(stretches) = self.tracing.as_mut().and_then(|tracing| tracing.stretches.take()) {
             stretches.finish(patience, |one| made.push(one));
         }
         made.into_iter().for_each(|made| self.split(made));

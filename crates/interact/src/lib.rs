@@ -5,12 +5,13 @@
 //!   own or the user's; `compositor`, a Wayland compositor of its own; the last two share `screen`.
 //! * `delivered`: inputs to a display that others use too.
 //! * [`track`]: pure: it makes inputs and their ends out of what was put in, what threads did and what came out.
-//! * [`machine`]: pure: the machine of 1996 that tells thinking from waiting.
-//! * `eyes`: what looks into the kernel meanwhile.
+//! * [`think_wait`]: pure: the state machine of 1996 that tells thinking from waiting.
+//! * `kernel_tracing`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
 //! * [`learn()`]: makes a script of what somebody types at a program.
 //! * [`attach()`]: a person's own use of a program that runs already, at a terminal or in a window.
 //! * `ledger`: the outcomes of inputs, written down as they end.
+//! * `processes`: what the program's processes have spent; `typist`: the typist's own place on the CPUs.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]
@@ -19,10 +20,9 @@ mod attach;
 mod compositor;
 mod delivered;
 mod display;
-mod eyes;
+mod kernel_tracing;
 mod learn;
 mod ledger;
-pub mod machine;
 mod place;
 mod plan;
 mod processes;
@@ -31,6 +31,7 @@ mod screen;
 pub mod script;
 mod split;
 mod terminal;
+pub mod think_wait;
 pub mod track;
 mod typist;
 

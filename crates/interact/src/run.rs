@@ -1,7 +1,7 @@
 //! Types at a program, follows it, and writes down the outcome of each input.
 
 use crate::delivered::Delivered;
-use crate::eyes::{Eyes, Until};
+use crate::kernel_tracing::{KernelTracing, Until};
 use crate::ledger::Ledger;
 use crate::place::{Place, Via};
 use crate::plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
@@ -58,11 +58,11 @@ pub fn interact(
     let mut place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
-    let mut eyes = Eyes::open(plan.bpf, plan.via, &place, &mut provenance);
+    let mut tracing = KernelTracing::open(plan.bpf, plan.via, &place, &mut provenance);
     if plan.toolkit {
-        eyes = eyes.map(|eyes| eyes.with_toolkits(&mut provenance));
+        tracing = tracing.map(|tracing| tracing.with_toolkits(&mut provenance));
     }
-    provenance.configuration.bpf = eyes.is_some();
+    provenance.configuration.bpf = tracing.is_some();
     provenance.started_ns = clock::monotonic_ns();
     provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
     let fallbacks = provenance.fallbacks.clone();
@@ -78,10 +78,10 @@ pub fn interact(
         }
     };
     place.program_is_below(program.guard());
-    let followed = eyes.is_some();
+    let followed = tracing.is_some();
     let server = place.server().zip(place.server_name());
-    let delivered = delivered(eyes.as_ref(), &place, program.guard())?;
-    let ledger = Ledger::new(eyes, plan.via.tracker(followed), server, writer, rows);
+    let delivered = delivered(tracing.as_ref(), &place, program.guard())?;
+    let ledger = Ledger::new(tracing, plan.via.tracker(followed), server, writer, rows);
     let mut driver = Driver {
         plan,
         program,
@@ -105,10 +105,10 @@ pub fn interact(
 }
 
 /// With a display that others use too: watches the program alone from now on, neither this process nor the guard.
-fn delivered(eyes: Option<&Eyes>, place: &Place, guard: u32) -> Result<Option<Delivered>, Refused> {
-    let (Some(eyes), Some(server), Some(_)) = (eyes, place.server(), place.drawings()) else { return Ok(None) };
+fn delivered(tracing: Option<&KernelTracing>, place: &Place, guard: u32) -> Result<Option<Delivered>, Refused> {
+    let (Some(tracing), Some(server), Some(_)) = (tracing, place.server(), place.drawings()) else { return Ok(None) };
     let aside = [std::process::id(), guard];
-    aside.into_iter().try_for_each(|process| eyes.watch.leave_out(process))?;
+    aside.into_iter().try_for_each(|process| tracing.watch.leave_out(process))?;
     Ok(Some(Delivered::new(server, aside)))
 }
 
@@ -181,8 +181,8 @@ impl Driver<'_> {
     }
 
     fn look_for_toolkits(&mut self) {
-        if let Some(eyes) = &mut self.ledger.eyes {
-            eyes.look_for_toolkits(self.program.pid, self.plan.via == Via::Wayland);
+        if let Some(tracing) = &mut self.ledger.tracing {
+            tracing.look_for_toolkits(self.program.pid, self.plan.via == Via::Wayland);
             self.looked_for_toolkits = Some(Instant::now());
         }
     }
@@ -341,7 +341,7 @@ impl Driver<'_> {
         }
         self.ledger.look(Until::Settled);
         // What was shown up to then has been reported by now.
-        while self.ledger.eyes.is_some()
+        while self.ledger.tracing.is_some()
             && let Some(arrival) = self.place.listen(Duration::ZERO)?
         {
             self.quiet_since_ns = arrival.at_ns;

@@ -4,7 +4,7 @@ mod arrivals;
 mod find;
 mod window;
 
-use crate::eyes::{Eyes, Until};
+use crate::kernel_tracing::{KernelTracing, Until};
 use crate::ledger::Ledger;
 use crate::plan::{InteractError, InteractProgress};
 use crate::processes::program_of;
@@ -76,10 +76,10 @@ pub fn attach(
         blind.push("when input comes while the program is at work: such inputs are counted separately".to_owned());
     }
     provenance.configuration = Configuration { via: source.via().to_owned(), bpf: true, ..Configuration::default() };
-    let mut eyes = Eyes::of(watch, blind, &mut provenance);
+    let mut tracing = KernelTracing::of(watch, blind, &mut provenance);
     if plan.toolkit {
-        eyes = eyes.with_toolkits(&mut provenance);
-        eyes.look_for_toolkits(plan.target.pid, source.server().is_none());
+        tracing = tracing.with_toolkits(&mut provenance);
+        tracing.look_for_toolkits(plan.target.pid, source.server().is_none());
     }
     drop(types);
     provenance.started_ns = clock::monotonic_ns();
@@ -88,7 +88,7 @@ pub fn attach(
     let writer = Writer::create_of(RecordingKind::Interaction, &plan.output, provenance, Vec::new())?;
     let rows = InteractionWriter::create(writer.directory())?;
     let tracker = if source.server().is_some() { Tracker::of_display(true) } else { Tracker::new(true) };
-    let ledger = Ledger::new(Some(eyes), tracker, source.server(), writer, rows).looking_back(LOOKS_BACK);
+    let ledger = Ledger::new(Some(tracing), tracker, source.server(), writer, rows).looking_back(LOOKS_BACK);
     let mut watched = Watched { plan, ledger, source, inputs: 0, fallbacks };
     let over = watched.watch(observe);
     watched.finish(over)
@@ -209,8 +209,8 @@ impl Watched<'_> {
     /// Goes through what was seen up to then.
     fn take(&mut self, until: Until) {
         self.ledger.look(until);
-        if let Some(eyes) = &self.ledger.eyes {
-            self.source.begin(&eyes.seen, until);
+        if let Some(tracing) = &self.ledger.tracing {
+            self.source.begin(&tracing.seen, until);
         }
         let (source, inputs) = (&mut self.source, &mut self.inputs);
         self.ledger.service(|tracker, seen| source.look(tracker, seen, inputs));

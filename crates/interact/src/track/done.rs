@@ -2,7 +2,7 @@
 
 use super::open::{ANSWERED_NS, DONE_NS, Open, Taken, merge_silent};
 use super::{STARTED_NS, Tracker};
-use crate::machine::Interval;
+use crate::think_wait::Interval;
 
 /// If threads are not seen, how many inputs are kept before the older half of them is released.
 const MAX_UNSEEN: usize = 128;

@@ -12,7 +12,7 @@ mod ends;
 mod open;
 mod waits;
 
-use crate::machine::Interval;
+use crate::think_wait::Interval;
 use display::Shown;
 use ends::Ends;
 pub use open::Taken;

@@ -1,6 +1,6 @@
 //! An input of which more may be seen, and who is working because of the last one.
 
-use crate::machine::{Interval, thinking_ns};
+use crate::think_wait::{Interval, thinking_ns};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
 use std::collections::{HashMap, HashSet, VecDeque};

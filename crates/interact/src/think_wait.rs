@@ -1,4 +1,4 @@
-//! The machine that tells thinking from waiting, as in the paper of 2014 (II.c, after Endo, Wang, Chen and Seltzer,
+//! The state machine that tells thinking from waiting, as in the paper of 2014 (II.c, after Endo, Wang, Chen and Seltzer,
 //! 1996).
 //!
 //! Its Figure 2 is missing from the available text. The table of its eight inputs is put together from the words around

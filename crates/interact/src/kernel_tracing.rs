@@ -43,7 +43,7 @@ pub(crate) enum Until {
 }
 
 /// What looks into the kernel.
-pub(crate) struct Eyes {
+pub(crate) struct KernelTracing {
     pub(crate) watch: TerminalWatch,
     /// Who had the time.
     pub(crate) stretches: Option<Stretches>,
@@ -54,9 +54,9 @@ pub(crate) struct Eyes {
     pub(crate) own_runs_before: (u64, u64),
 }
 
-impl Eyes {
+impl KernelTracing {
     /// Looks into the kernel, where `wanted` and allowed; what is not seen otherwise goes into `provenance`.
-    pub(crate) fn open(wanted: bool, via: Via, place: &Place, provenance: &mut Provenance) -> Option<Eyes> {
+    pub(crate) fn open(wanted: bool, via: Via, place: &Place, provenance: &mut Provenance) -> Option<KernelTracing> {
         let ends = match via {
             Via::Terminal => OF_TERMINAL,
             Via::Window => OF_WINDOW,
@@ -91,11 +91,11 @@ impl Eyes {
             blind.push(left.to_owned());
         }
         blind.push("input that a program takes by io_uring".to_owned());
-        Some(Eyes::of(watch, blind, provenance))
+        Some(KernelTracing::of(watch, blind, provenance))
     }
 
     /// With programs that are there; the recorder's beside them. What is not seen goes into `provenance`.
-    pub(crate) fn of(watch: TerminalWatch, mut blind: Vec<String>, provenance: &mut Provenance) -> Eyes {
+    pub(crate) fn of(watch: TerminalWatch, mut blind: Vec<String>, provenance: &mut Provenance) -> KernelTracing {
         let stretches = match Stretches::start(&watch.program_ids()) {
             Ok(stretches) => {
                 blind.extend(stretches.blind());
@@ -109,11 +109,11 @@ impl Eyes {
         provenance.blind = blind;
         let cost = watch.cost();
         let (seen, handed_on) = (Vec::new(), Vec::new());
-        Eyes { watch, stretches, seen, toolkit: None, handed_on, own_runs_before: (cost.runs, cost.ns) }
+        KernelTracing { watch, stretches, seen, toolkit: None, handed_on, own_runs_before: (cost.runs, cost.ns) }
     }
 
-    /// Looks for events of toolkits too, from the first [`Eyes::look_for_toolkits`] on.
-    pub(crate) fn with_toolkits(mut self, provenance: &mut Provenance) -> Eyes {
+    /// Looks for events of toolkits too, from the first [`KernelTracing::look_for_toolkits`] on.
+    pub(crate) fn with_toolkits(mut self, provenance: &mut Provenance) -> KernelTracing {
         match ToolkitWatch::start() {
             Ok(watch) => {
                 self.toolkit = Some(watch);
