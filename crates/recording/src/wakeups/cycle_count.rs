@@ -1,6 +1,6 @@
 //! Counts of the cycles of somebody else's loop.
 
-use super::evidence::CLEARLY;
+use super::catch_up_evidence::CLEARLY;
 use crate::format::units::counted;
 
 /// The cycles of one thread, or of several together.

@@ -2,10 +2,10 @@
 
 pub(crate) mod buckets;
 mod catch_up;
+mod catch_up_evidence;
 pub(crate) mod cycle_count;
 pub(crate) mod cycles;
 pub(crate) mod distribution;
-mod evidence;
 mod grid;
 pub(crate) mod rebuilt;
 mod series;

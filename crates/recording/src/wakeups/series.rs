@@ -1,8 +1,8 @@
 //! Cycles of one thread by one rule for what begins them.
 
 use super::catch_up::{Judgement, Stretch, Usual};
+use super::catch_up_evidence::CatchUpEvidence;
 use super::cycle_count::CycleCount;
-use super::evidence::Evidence;
 use super::grid::periods_between;
 use crate::Wakeup;
 
@@ -22,7 +22,7 @@ pub(super) struct Series {
     within: u64,
     usual: Usual,
     /// What long stretches show. Most threads have none.
-    evidence: Option<Box<Evidence>>,
+    evidence: Option<Box<CatchUpEvidence>>,
     /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
     doubtful: Vec<Doubtful>,
 }
@@ -166,7 +166,7 @@ impl Series {
         self.count.not_made_up = self.count.not_made_up.saturating_add(periods);
     }
 
-    fn evidence(&mut self) -> &mut Evidence {
+    fn evidence(&mut self) -> &mut CatchUpEvidence {
         self.evidence.get_or_insert_default()
     }
 

@@ -12,7 +12,7 @@ type ByPeriods = [u32; MOST];
 
 /// The stretches of one thread that tell something.
 #[derive(Debug, Default)]
-pub(super) struct Evidence {
+pub(super) struct CatchUpEvidence {
     /// Those with the cycles of all periods that began meanwhile, by how many these were.
     whole: ByPeriods,
     /// Those with a single cycle, likewise.
@@ -42,7 +42,7 @@ pub(super) struct Shown {
     pub(super) limit: u64,
 }
 
-impl Evidence {
+impl CatchUpEvidence {
     /// Takes a stretch with the cycles of all periods that began meanwhile.
     pub(super) fn take_whole(&mut self, missed: u64) {
         count(&mut self.whole, missed);
@@ -162,7 +162,7 @@ mod tests {
 
     /// What a loop shows that executes so many cycles where so many periods began during a long one.
     fn shown(began: &[u64], cycles: impl Fn(u64) -> u64) -> Shown {
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         for &missed in began {
             match cycles(missed) {
                 1 => evidence.take_skipped(missed),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn short_stretches_do_not_tell_what_becomes_of_the_many_periods_of_long_work() {
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         (0..40).for_each(|_| evidence.take_whole(2));
         assert_eq!(evidence.shown(), Shown { made_up: 40, ..Shown::default() });
         // Of 2 periods that looked made up for, one was for certain.
@@ -207,7 +207,7 @@ mod tests {
         (0..4).for_each(|_| evidence.take_whole(17));
         assert_eq!((evidence.reach(), evidence.shown().made_up), (11, 44));
         // Nor does it make up for any where short ones show that it skips them.
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         (0..9).for_each(|_| evidence.take_skipped(2));
         (0..40).for_each(|_| evidence.take_own_work(11));
         assert_eq!(evidence.shown(), Shown { skipped: 9, ..Shown::default() });
@@ -224,18 +224,18 @@ mod tests {
         let found = shown(&[10, 12, 14, 16, 18, 20], |missed| missed / 2);
         assert_eq!(found, Shown { partly: 6, ..Shown::default() });
         // Nor are numbers so large that they are not told apart.
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         (0..9).for_each(|_| evidence.take_partly(200, 51));
         assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
         (0..90).for_each(|_| evidence.take_partly(200, 31));
         assert_eq!(evidence.shown().limit, 30);
         // Nor is work of its own, or a few heavy cycles among those of a loop that skips periods.
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         (0..9).for_each(|_| evidence.take_partly(20, 4));
         assert_eq!(evidence.shown().limit, 3);
         (0..3).for_each(|_| evidence.take_own_work(20));
         assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
-        let mut evidence = Evidence::default();
+        let mut evidence = CatchUpEvidence::default();
         (0..9).for_each(|_| evidence.take_partly(20, 4));
         (0..40).for_each(|missed| evidence.take_skipped(missed));
         assert_eq!(evidence.shown(), Shown { skipped: 40, partly: 9, ..Shown::default() });
