@@ -69,7 +69,7 @@ pub fn garwood(events: u64) -> Estimate {
 /// The interval for a sum of weighted Poisson events in an exposure of 1 (Fay and Feuer, Statistics in Medicine
 /// 1997): `sum` and `sum_of_squares` of the weights seen, and the largest weight an unseen event could have.
 /// With all weights 1 it is Garwood's.
-pub fn weighted(sum: f64, sum_of_squares: f64, largest_weight: f64) -> Estimate {
+fn weighted(sum: f64, sum_of_squares: f64, largest_weight: f64) -> Estimate {
     if sum <= 0.0 {
         return Estimate { low: None, value: None, high: Some(ZERO_EVENTS * largest_weight) };
     }
@@ -88,7 +88,7 @@ const MAX_MEASUREMENT: f64 = 10_000.0;
 /// can be distinguished from `want` (in units of the present exposure), if events continue at the rate of their
 /// estimate. An event counts for up to `largest_weight`, and is one event. `None` where that rate is too near the
 /// wanted one.
-pub fn further_exposure(sum: f64, largest_weight: f64, dispersion: f64, want: f64) -> Option<f64> {
+pub(crate) fn further_exposure(sum: f64, largest_weight: f64, dispersion: f64, want: f64) -> Option<f64> {
     let upper = |sum: f64| dispersion * gamma_quantile(sum / largest_weight / dispersion + 1.0, 0.995) * largest_weight;
     if sum <= 0.0 {
         return Some((upper(0.0) * want - 1.0).max(0.0));

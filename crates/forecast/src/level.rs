@@ -12,10 +12,10 @@ use crate::veto::{Peak, veto};
 pub const ENOUGH: f64 = 3.7;
 
 /// How far ahead a tail model is ever asked to look, relative to the exposure: as far as its coverage was measured.
-pub const FURTHEST: f64 = 40.0;
+const FURTHEST: f64 = 40.0;
 
 /// The probability with which the next horizon does not exceed the limit that is given.
-pub const PREDICTED: f64 = 0.95;
+const PREDICTED: f64 = 0.95;
 
 /// A tail is too heavy to continue where its shape is above the first number with more than the second probability:
 /// both are chosen.

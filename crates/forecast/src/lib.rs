@@ -73,14 +73,12 @@ pub use answer::{Answer, DeviceAnswer, Group, JudgedDevice, Question, WorstCase,
 pub use error::Error;
 pub use exposure::{Horizon, LoadClass, Usage};
 pub use input::{Input, Late, Lateness, ObservedTask};
-pub use interval::{
-    CONFIDENCE, Estimate, ZERO_EVENTS, are_too_wide, further_exposure, garwood, may_be_too_many, weighted,
-};
-pub use level::{ENOUGH, FURTHEST, Level, Method, PREDICTED, Tail};
+pub use interval::{CONFIDENCE, Estimate, ZERO_EVENTS, are_too_wide, garwood, may_be_too_many};
+pub use level::{ENOUGH, Level, Method, Tail};
 pub use loops::{Loops, has_loops};
 pub use punctual_recording::Stage;
 pub use special::ln_gamma;
 pub use spread::{Condition, Drift, Spread};
 pub use stall::{GAP_NS, MAX_STALL_NS, Stall, Stalls, stalls};
 pub use starved::starved;
-pub use underrun::{CpuUnderruns, HOLDS_CONFIDENCE, Outcome, Underruns};
+pub use underrun::{CpuUnderruns, Outcome, Underruns};

@@ -11,7 +11,7 @@ use punctual_recording::Stage;
 use std::collections::BTreeSet;
 
 /// The one-sided confidence of *holds*.
-pub const HOLDS_CONFIDENCE: f64 = 0.995;
+pub(crate) const HOLDS_CONFIDENCE: f64 = 0.995;
 
 /// CPUs count as different if their counts differ by more than chance: below this probability, at any of
 /// [`APART_RANKS`].

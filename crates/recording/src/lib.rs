@@ -96,7 +96,7 @@ pub use format::digest::digest;
 pub use format::directory::Directory;
 pub use format::lock::Lock;
 pub use format::numbers::{read_numbers, write_numbers};
-pub use format::place::{DIRECTORY_MODE, FILE_MODE, Place, Standing};
+pub use format::place::{Place, Standing};
 pub use format::printable::{is_control, printable, printable_path};
 pub use format::table::rows_read;
 pub use format::units::{BareUnit, agreeing, counted, format_ns, grouped, is_without_unit, parse_duration, parse_list};

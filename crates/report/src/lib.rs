@@ -37,13 +37,13 @@ pub mod why;
 pub use layout::{Layout, fitted, lay_out, load_name, load_words, microseconds, shell_word, table};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
-    score_in_words, scores_in_words,
 };
+pub(crate) use next::after_timers;
 pub use next::{
     ForecastAsked, NextStep, ReserveAsked, ReserveSubject, above_ordinary, after_comparison, after_comparisons,
     after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
-    after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_timers,
-    after_verify, more_samples, next_text, own_options, own_options_and_load, written_period,
+    after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_verify,
+    more_samples, next_text, own_options, own_options_and_load, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::devices_verdict;

@@ -38,6 +38,6 @@ mod stream;
 pub use analysis::{Analysis, Histogram, Summary, analyse};
 pub use catch_up::{CatchUp, catch_up, majority};
 pub use drift::{Trend, trend};
-pub use pattern::{MIN_CALLBACKS, Pattern, patterns};
+pub use pattern::{Pattern, patterns};
 pub use result::{Effect, Measured, MethodResult, Slack, Tick, Timers};
 pub use stream::{Callback, Stream};

@@ -68,7 +68,7 @@ impl Pattern {
 }
 
 /// Fewer callbacks than this show no pattern.
-pub const MIN_CALLBACKS: usize = 100;
+const MIN_CALLBACKS: usize = 100;
 /// A rounding fault sends at least this share to each of its clusters; the papers' sends half.
 const CLUSTER: f64 = 0.3;
 /// At least this share is at the main interval of a beat.

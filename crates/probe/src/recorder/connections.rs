@@ -3,7 +3,7 @@
 //! All threads of a program share its descriptors (but for one that asked not to, which hardly any does), so a look at one of
 //! them counts for all: looks are bounded, and a program may have any number of threads.
 
-use super::late::Connections;
+use super::late_wakeup::Connections;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 

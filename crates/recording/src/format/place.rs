@@ -15,9 +15,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The mode of new directories, even if the umask allows more: nobody else may write there.
-pub const DIRECTORY_MODE: u32 = 0o755;
+const DIRECTORY_MODE: u32 = 0o755;
 /// The mode of new files, even if the umask allows more.
-pub const FILE_MODE: u32 = 0o644;
+const FILE_MODE: u32 = 0o644;
 
 /// As many links as the kernel follows.
 const MAX_LINKS: u32 = 40;

@@ -1,6 +1,7 @@
 //! A recording with devices, as the report sees it.
 
-use crate::{StageRow, load_name, scores_in_words, stage_rows};
+use crate::load::scores_in_words;
+use crate::{StageRow, load_name, stage_rows};
 use punctual_recording::{ActivationDocument, DeviceSummary, Document, NO_LOAD, printable};
 use std::path::Path;
 

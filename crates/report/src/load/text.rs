@@ -53,7 +53,7 @@ impl LoadResult {
 }
 
 /// A score as people say it: `render 0.41 iterations/s`.
-pub fn score_in_words(score: &LoadScore) -> String {
+fn score_in_words(score: &LoadScore) -> String {
     let rate = score.count_thousandths as f64 * 1e6 / score.elapsed_ns.max(1) as f64;
     let digits = match rate {
         rate if rate >= 100.0 => 0,
@@ -66,7 +66,7 @@ pub fn score_in_words(score: &LoadScore) -> String {
 }
 
 /// All scores in a line.
-pub fn scores_in_words(scores: &[LoadScore]) -> String {
+pub(crate) fn scores_in_words(scores: &[LoadScore]) -> String {
     scores.iter().map(score_in_words).collect::<Vec<_>>().join(", ")
 }
 

@@ -23,7 +23,7 @@ pub use measurement::after_measurement;
 pub use options::{own_options, own_options_and_load, written_period};
 pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_phases, after_reserve_together};
 pub use study::{after_study, after_verify};
-pub use timers::after_timers;
+pub(crate) use timers::after_timers;
 
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Result, Write};

@@ -5,7 +5,7 @@ use super::{NextStep, few};
 use punctual_timing::Timers;
 
 /// What settings change, if that was not measured; then who makes threads late that are woken as often.
-pub fn after_timers(timers: &Timers) -> Vec<NextStep> {
+pub(crate) fn after_timers(timers: &Timers) -> Vec<NextStep> {
     let interval = exact_time(timers.period_ns);
     let mut steps = Vec::new();
     if !timers.has_effects() {

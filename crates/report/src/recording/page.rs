@@ -415,7 +415,7 @@ fn stages(parts: &[(String, &Document)]) -> Section {
         let each: Vec<&StageRow> = rows.iter().filter(|row| row.cpu.is_some()).collect();
         let did = match document.provenance.load.scores.as_slice() {
             [] => String::new(),
-            scores => format!("; the load did {}", crate::scores_in_words(scores)),
+            scores => format!("; the load did {}", crate::load::scores_in_words(scores)),
         };
         let caption = format!("Stages, {name}: {}{did}", counted(document.counters.wakeups, "wakeup"));
         blocks.push(Block::Table(stage_table(caption, &all, several, false)));

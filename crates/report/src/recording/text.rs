@@ -135,7 +135,7 @@ fn load_line(document: &Document) -> Option<String> {
     if load.scores.is_empty() {
         return None;
     }
-    let mut line = format!("load did {}", crate::scores_in_words(&load.scores));
+    let mut line = format!("load did {}", crate::load::scores_in_words(&load.scores));
     if let Some(compression) = load.compression_thousandths {
         let _ = write!(line, "   an hour of it stands for {} of use", crate::layout::thousandths(compression));
     }
