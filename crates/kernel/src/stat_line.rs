@@ -62,6 +62,12 @@ impl StatLine {
     }
 }
 
+/// All processes that this user can see.
+pub fn processes() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +101,6 @@ mod tests {
         assert_eq!((own.field(4), own.has_ended()), (Some(std::os::unix::process::parent_id()), false));
         assert_eq!(StatLine::of_thread(crate::clock::thread_id()).unwrap().state(), Some('R'));
         assert_eq!(StatLine::of_process(u32::MAX), None);
+        assert!(processes().contains(&std::process::id()));
     }
 }

@@ -5,7 +5,7 @@ use crate::display::users::UsersDisplay;
 use crate::plan::InteractError;
 use crate::processes::program_of;
 use punctual_kernel::Refused;
-use punctual_kernel::stat_line::StatLine;
+use punctual_kernel::stat_line::{StatLine, processes};
 use punctual_probe::nearest_name;
 use rustix::fs::{FileType, Mode, OFlags, fstat, major, minor, open};
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ impl Target {
             };
         }
         let own = std::process::id();
-        let all: Vec<Target> = processes().filter(|pid| *pid != own).filter_map(Target::of).collect();
+        let all: Vec<Target> = processes().into_iter().filter(|pid| *pid != own).filter_map(Target::of).collect();
         let mut found: Vec<&Target> = all.iter().filter(|target| target.name == wanted).collect();
         if found.iter().any(|target| target.device != 0) {
             found.retain(|target| target.device != 0);
@@ -158,11 +158,6 @@ impl Target {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         open(format!("/proc/self/fd/{}", found.as_raw_fd()), flags, Mode::empty()).map_err(refused)
     }
-}
-
-fn processes() -> impl Iterator<Item = u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// The beginning of its command line.

@@ -1,6 +1,6 @@
 //! The processes below the guard.
 
-use crate::stat_line::StatLine;
+use crate::stat_line::{StatLine, processes};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -50,8 +50,7 @@ pub(super) fn all_below(ancestor: u32) -> Vec<Listed> {
 }
 
 fn listed() -> Vec<Listed> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| Listed::of(entry.file_name().to_str()?.parse().ok()?)).collect()
+    processes().into_iter().filter_map(Listed::of).collect()
 }
 
 /// A process as the kernel lists it.

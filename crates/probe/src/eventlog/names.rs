@@ -6,6 +6,8 @@ use crate::recorder::symbols::KernelSymbols;
 use crate::shared::names::before_zero;
 use crate::shared::recent::Recent;
 use punctual_kernel::clock;
+use punctual_kernel::other_thread::threads_of;
+use punctual_kernel::stat_line::processes;
 use punctual_recording::{EventKind, LoggedThread, MAX_LOGGED_THREADS, Softirq, Vector, printable};
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -72,13 +74,10 @@ impl Names {
             functions: HashMap::new(),
             symbols: None,
         };
-        for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let number: Option<u32> = process.file_name().to_str().and_then(|name| name.parse().ok());
-            let tasks = number.and_then(|_| std::fs::read_dir(process.path().join("task")).ok());
-            for task in tasks.into_iter().flatten().flatten() {
-                let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        for process in processes() {
+            for tid in threads_of(process) {
                 let name = names.look_up(tid);
-                if let (Some(name), Some(process), true) = (name, number, are_numbered_alike)
+                if let (Some(name), true) = (name, are_numbered_alike)
                     && threads.len() < MAX_LOGGED_THREADS
                 {
                     threads.push(LoggedThread { tid, process, name: name.to_string() });

@@ -3,6 +3,8 @@
 use crate::shared::error::PlanError;
 use punctual_kernel::Refused;
 pub(crate) use punctual_kernel::other_thread::threads_of;
+use punctual_kernel::stat_line::StatLine;
+pub(crate) use punctual_kernel::stat_line::processes;
 use punctual_recording::Asked;
 use regex::Regex;
 
@@ -171,17 +173,8 @@ pub(crate) fn name_of(tid: u32) -> Option<String> {
 
 /// The policy and real-time priority of a thread, as the kernel numbers them.
 pub(crate) fn policy_of(tid: u32) -> Option<(u16, u16)> {
-    let stat = text_of(tid, "stat")?;
-    // The name in parentheses may hold anything; the state, third of all fields, follows it.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(40 - 3);
-    let priority = fields.next()?.parse().ok()?;
-    Some((fields.next()?.parse().ok()?, priority))
-}
-
-/// All processes.
-pub(crate) fn processes() -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    let line = StatLine::of_process(tid)?;
+    Some((line.field(41)?, line.field(40)?))
 }
 
 /// The name by which the programs know the command before it becomes the program: different in every run.
