@@ -5,10 +5,10 @@ mod support;
 
 use punctual_recording::{Interaction, Outcome, for_each_interaction_part, read_interactions};
 use std::path::{Path, PathBuf};
-use support::interact::{Done, done, example};
-use support::interact_window::{Truth, needs};
+use support::interact::{Done, done};
+use support::interact_window::{Truth, answers_without_privilege, needs, says_what_is_missing};
 use support::nobody::Nobody;
-use support::{code, json, run, stderr, stdout};
+use support::{code, json, run, stderr};
 
 /// Whether the time at which an input is seen lies between the program's drawing and the compositor's report that it
 /// was shown.
@@ -153,55 +153,9 @@ fn a_compositor_that_ends_ends_the_run() {
 fn without_privilege_and_without_windows_it_says_so() {
     needs!("interact wayland words", "sway");
     let directory = tempfile::tempdir().unwrap();
-    let at = |words: &[&str]| run(directory.path(), words);
-    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-    let clicks = "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"45% 45%\"\n";
-    write("x.toml", clicks);
-    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"4s\"\n[[step]]\ntype = \"a\"\n");
-    // No window appears, and the program says why.
-    let words = ["interact", "-q", "--no-bpf", "--via", "wayland", "--script", "soon.toml", "-o", "n.punctual", "--"];
-    let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
-    let said = stdout(&hung);
-    assert!(code(&hung) == 1 && said.contains("sh showed no window within 4 s; it said: no toolkit here"), "{said}");
-    // The compositor is not installed.
-    let mut without = support::punctual();
-    let path = directory.path().join("none");
-    let words = [
-        "interact",
-        "-q",
-        "--no-bpf",
-        "--via",
-        "wayland",
-        "--script",
-        "soon.toml",
-        "-o",
-        "m.punctual",
-        "--",
-        "/bin/sh",
-    ];
-    let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
-    let said = stderr(&missing);
-    assert!(code(&missing) == 1 && said.contains("its package is called sway"), "{said}");
-    // What is possible without privilege.
-    let (program, log) =
-        (example("interact_surface").display().to_string(), directory.path().join("log").display().to_string());
-    let words =
-        ["interact", "-q", "--json", "--no-bpf", "--via", "wayland", "--script", "x.toml", "-o", "w.punctual", "--"];
-    let answered = at(&[&words[..], &[&program, &log]].concat());
-    assert_eq!(code(&answered), 0, "{}", stderr(&answered));
-    let answer = json(&answered);
-    assert_eq!((&answer["followed"], &answer["via"]), (&false.into(), &"wayland".into()));
-    let inputs = answer["inputs"].as_array().unwrap();
-    // Its start, five letters, the pointer, a click.
-    assert_eq!(inputs.len(), 8);
-    assert!(
-        inputs
-            .iter()
-            .filter(|input| input["kind"] == "key")
-            .all(|input| { (input["seen_ns"].is_u64() || input["outcome"] == "merged") && input["got_ns"].is_null() }),
-        "{inputs:?}"
-    );
-    assert!(done(Path::new(&log)).iter().any(|done| done.key == '1' || done.key == '-'), "the click comes");
+    says_what_is_missing("wayland", "sway", directory.path());
+    let log = answers_without_privilege("wayland", "interact_surface", "45% 45%", directory.path());
+    assert!(done(&log).iter().any(|done| done.key == '1' || done.key == '-'), "the click comes");
 }
 
 /// The compositor refuses to run as root, which it does not do here in either case.

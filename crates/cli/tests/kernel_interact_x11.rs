@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use std::time::{Duration, Instant};
 use support::interact::{Done, example};
-use support::interact_window::{Truth, needs};
+use support::interact_window::{Truth, answers_without_privilege, needs, says_what_is_missing};
 use support::nobody::Nobody;
 use support::{code, json, run, stderr, stdout};
 use x11rb::connection::Connection;
@@ -272,49 +272,13 @@ fn no_display_is_used_whose_socket_another_user_could_replace() {
 fn without_privilege_and_without_windows_it_says_so() {
     needs!("interact x11 words", "Xvfb");
     let directory = tempfile::tempdir().unwrap();
-    let at = |words: &[&str]| run(directory.path(), words);
-    let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-    write(
-        "x.toml",
-        "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"20 20\"\n",
-    );
+    says_what_is_missing("x11", "xvfb", directory.path());
+    answers_without_privilege("x11", "interact_window", "20 20", directory.path());
     // A terminal has no mouse.
-    let refused = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "--", "bash"]);
+    let words = ["interact", "-q", "--no-bpf", "--script", "clicks.toml", "--", "bash"];
+    let refused = run(directory.path(), &words);
     let said = stderr(&refused);
-    assert!(code(&refused) == 129 && said.contains("x.toml:6:1: a terminal has no mouse"), "{said}");
-    // No window appears, and the program says why.
-    write("soon.toml", "name = \"x\"\n[ready]\nat_most = \"4s\"\n[[step]]\ntype = \"a\"\n");
-    let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "n.punctual", "--"];
-    let hung = at(&[&words[..], &["sh", "-c", "echo no toolkit here; sleep 100"]].concat());
-    let said = stdout(&hung);
-    assert!(code(&hung) == 1 && said.contains("sh showed no window within 4 s; it said: no toolkit here"), "{said}");
-    // The display server is not installed.
-    let mut without = support::punctual();
-    let path = directory.path().join("none");
-    let words =
-        ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "soon.toml", "-o", "m.punctual", "--", "/bin/sh"];
-    let missing = without.current_dir(directory.path()).env("PATH", path).args(words).output().unwrap();
-    let said = stderr(&missing);
-    assert!(code(&missing) == 1 && said.contains("its package is called xvfb"), "{said}");
-    // What is possible without privilege.
-    let (program, log) =
-        (example("interact_window").display().to_string(), directory.path().join("log").display().to_string());
-    let words =
-        ["interact", "-q", "--json", "--no-bpf", "--via", "x11", "--script", "x.toml", "-o", "w.punctual", "--"];
-    let answered = at(&[&words[..], &[&program, &log]].concat());
-    assert_eq!(code(&answered), 0, "{}", stderr(&answered));
-    let answer = json(&answered);
-    assert_eq!((&answer["followed"], &answer["via"]), (&false.into(), &"x11".into()));
-    let inputs = answer["inputs"].as_array().unwrap();
-    // Its start, five letters, the pointer, a click.
-    assert_eq!(inputs.len(), 8);
-    assert!(
-        inputs
-            .iter()
-            .filter(|input| input["kind"] == "key")
-            .all(|input| { (input["seen_ns"].is_u64() || input["outcome"] == "merged") && input["got_ns"].is_null() }),
-        "{inputs:?}"
-    );
+    assert!(code(&refused) == 129 && said.contains("clicks.toml:6:1: a terminal has no mouse"), "{said}");
 }
 
 #[test]

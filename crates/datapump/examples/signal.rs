@@ -8,21 +8,12 @@ mod support;
 
 use punctual_datapump::{QamOptions, Rate, SAMPLE_RATE, SYMBOL_RATE};
 use punctual_line::{Line, LineOptions};
-use support::{BLOCK, Call};
+use support::{BLOCK, Call, normal_above};
 
 fn main() {
     errors_by_noise();
     println!();
     lost_samples();
-}
-
-/// The share of a normal distribution above `x`, by Simpson's rule.
-fn above(x: f64) -> f64 {
-    const STEPS: u32 = 2_000;
-    let step = 8.0 / f64::from(STEPS);
-    let density = |place: u32| (-(x + step * f64::from(place)).powi(2) / 2.0).exp();
-    let inner: f64 = (1..STEPS).map(|place| density(place) * if place % 2 == 1 { 4.0 } else { 2.0 }).sum();
-    (density(0) + inner + density(STEPS)) * step / 3.0 / std::f64::consts::TAU.sqrt()
 }
 
 /// The expected bit error rate: by chance a point is taken for each of its neighbours along an axis; one in another
@@ -34,7 +25,7 @@ fn expected(rate: Rate, signal_to_noise: f64) -> f64 {
     // Noise is counted in the whole band of half the sampling rate.
     let band = f64::from(SAMPLE_RATE) / 2.0 / f64::from(SYMBOL_RATE);
     let symbol = 10f64.powf(signal_to_noise / 10.0) * band;
-    let mistaken = above((3.0 * symbol / f64::from(side * side - 1)).sqrt());
+    let mistaken = normal_above((3.0 * symbol / f64::from(side * side - 1)).sqrt());
     // Along an axis: two errors of one axis' middle, in either direction, and one at each other border.
     let borders = f64::from(side - 1);
     let cost = (2.0 * 2.0 + (borders - 1.0) * 2.0) / f64::from(side);

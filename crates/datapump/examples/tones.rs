@@ -8,6 +8,7 @@ mod support;
 
 use punctual_datapump::{DmtOptions, DmtSize};
 use punctual_line::{Line, LineOptions};
+use support::normal_above;
 use support::pair::Pair;
 
 fn main() {
@@ -16,21 +17,12 @@ fn main() {
     rates_by_noise();
 }
 
-/// The share of a normal distribution above `x`, by Simpson's rule.
-fn above(x: f64) -> f64 {
-    const STEPS: u32 = 2_000;
-    let step = 8.0 / f64::from(STEPS);
-    let density = |place: u32| (-(x + step * f64::from(place)).powi(2) / 2.0).exp();
-    let inner: f64 = (1..STEPS).map(|place| density(place) * if place % 2 == 1 { 4.0 } else { 2.0 }).sum();
-    (density(0) + inner + density(STEPS)) * step / 3.0 / std::f64::consts::TAU.sqrt()
-}
-
 /// The expected bit error rate of a tone of so many bits: points are Gray coded, a point is taken for one next to it,
 /// and the descrambler makes three errors of each.
 fn expected(bits: u32, signal_to_noise: f64) -> f64 {
     let points = f64::from(1 << bits);
     let symbol = 10f64.powf(signal_to_noise / 10.0);
-    let mistaken = above((3.0 * symbol / (points - 1.0)).sqrt());
+    let mistaken = normal_above((3.0 * symbol / (points - 1.0)).sqrt());
     3.0 * 4.0 * (1.0 - 1.0 / points.sqrt()) * mistaken / f64::from(bits)
 }
 

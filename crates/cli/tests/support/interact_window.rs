@@ -3,11 +3,12 @@
 //! `examples/interact_surface.rs`.
 
 use super::interact::{Done, disturbed_ns, done, example, named, script};
-use super::{MAX_ATTEMPTS, attempts, code, json, run, stderr};
+use super::{MAX_ATTEMPTS, attempts, code, json, punctual, run, stderr, stdout};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
 };
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// At least this many are judged.
 const MIN_MET: usize = 60;
@@ -39,6 +40,46 @@ pub(crate) fn was_put_in_late(input: &Interaction) -> bool {
     /// It usually takes a few hundredths of this.
     const LATE_NS: u64 = 1_000_000;
     input.injected_ns - input.begin_ns > LATE_NS
+}
+
+/// A program without a window, and a machine without this package, are each said in a line.
+pub(crate) fn says_what_is_missing(via: &str, package: &str, directory: &Path) {
+    let script = "name = \"x\"\n[ready]\nat_most = \"4s\"\n[[step]]\ntype = \"a\"\n";
+    std::fs::write(directory.join("soon.toml"), script).unwrap();
+    let words = ["interact", "-q", "--no-bpf", "--via", via, "--script", "soon.toml"];
+    let program = ["-o", "n.punctual", "--", "sh", "-c", "echo no toolkit here; sleep 100"];
+    let hung = run(directory, &[&words[..], &program].concat());
+    let said = stdout(&hung);
+    assert!(code(&hung) == 1 && said.contains("sh showed no window within 4 s; it said: no toolkit here"), "{said}");
+    let mut without = punctual();
+    without.current_dir(directory).env("PATH", directory.join("none"));
+    let missing = without.args(words).args(["-o", "m.punctual", "--", "/bin/sh"]).output().unwrap();
+    let said = stderr(&missing);
+    let expected = format!("its package is called {package}");
+    assert!(code(&missing) == 1 && said.contains(&expected), "{said}");
+}
+
+/// Without any privilege an example's inputs are still seen, also a click at this place; returns the example's log.
+pub(crate) fn answers_without_privilege(via: &str, name: &str, place: &str, directory: &Path) -> PathBuf {
+    let script = format!(
+        "name = \"x\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"ccccc\"\n[[step]]\nclick = \"left\"\nat = \"{place}\"\n"
+    );
+    std::fs::write(directory.join("clicks.toml"), script).unwrap();
+    let log = directory.join("log");
+    let program = [example(name).display().to_string(), log.display().to_string()];
+    let words = ["interact", "-q", "--json", "--no-bpf", "--via", via, "--script", "clicks.toml", "-o", "w.punctual"];
+    let answered = run(directory, &[&words[..], &["--", &program[0], &program[1]]].concat());
+    assert_eq!(code(&answered), 0, "{}", stderr(&answered));
+    let answer = json(&answered);
+    assert_eq!((&answer["followed"], &answer["via"]), (&false.into(), &via.into()));
+    let inputs = answer["inputs"].as_array().unwrap();
+    // Its start, five letters, the pointer, a click.
+    assert_eq!(inputs.len(), 8);
+    let is_right = |input: &serde_json::Value| {
+        (input["seen_ns"].is_u64() || input["outcome"] == "merged") && input["got_ns"].is_null()
+    };
+    assert!(inputs.iter().filter(|input| input["kind"] == "key").all(is_right), "{inputs:?}");
+    log
 }
 
 /// A program, how it is used, and what is expected.
