@@ -47,12 +47,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
         && outcome.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Completed);
     let mut measurement = Measurement {
         parts: vec![(plan.output, outcome.document)],
-        devices: Vec::new(),
-        cycles: Vec::new(),
-        verdict: String::new(),
-        next: Vec::new(),
         exit_code: if failed || measured_nothing { 1 } else { exit_code },
-        by_cpu: false,
+        ..Measurement::default()
     };
     measurement.verdict = punctual_report::recording_verdict(&[&measurement.parts[0].1]);
     let mut artifacts = Artifacts::default();

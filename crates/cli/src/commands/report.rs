@@ -242,15 +242,7 @@ fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> 
         merge(documents).map(|document| (paths[0].clone(), document))
     });
     let parts = merged.collect::<Result<_, _>>()?;
-    let mut measurement = Measurement {
-        parts,
-        devices: Vec::new(),
-        cycles: Vec::new(),
-        verdict: String::new(),
-        next: Vec::new(),
-        exit_code: 0,
-        by_cpu: false,
-    };
+    let mut measurement = Measurement { parts, ..Measurement::default() };
     measurement.verdict = verdict(&measurement);
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     Ok(Measured { measurement, paths, recorded, rows, unread })

@@ -101,11 +101,7 @@ mod tests {
             let measurement = Measurement {
                 parts: vec![(PathBuf::from("a/loaded.punctual"), document.clone())],
                 devices: vec![row],
-                cycles: Vec::new(),
-                verdict: String::new(),
-                next: Vec::new(),
-                exit_code: 0,
-                by_cpu: false,
+                ..Measurement::default()
             };
             until_told(&measurement, devices, &["mixed"])
         };

@@ -7,6 +7,7 @@ use punctual_recording::Document;
 use std::path::PathBuf;
 
 /// One or more recordings, side by side.
+#[derive(Default)]
 pub struct Measurement {
     /// The recordings and where they are. Merged ones appear once, under the first one's path.
     pub parts: Vec<(PathBuf, Document)>,

@@ -212,15 +212,7 @@ mod tests {
         document.provenance.load.failure = Some("stress ended with 1".to_owned());
         document.provenance.load.trouble = ["stress ended with 1", "the load rested"].map(str::to_owned).to_vec();
         let verdict = crate::recording_verdict(&[&document]);
-        let measurement = Measurement {
-            parts: vec![("a".into(), document)],
-            devices: Vec::new(),
-            cycles: Vec::new(),
-            verdict,
-            next: Vec::new(),
-            exit_code: 0,
-            by_cpu: false,
-        };
+        let measurement = Measurement { parts: vec![("a".into(), document)], verdict, ..Measurement::default() };
         let text = measurement_text(&measurement);
         assert_eq!(text.matches("stress ended with 1").count(), 1, "{text}");
         assert!(text.contains("note: the load rested\n"), "{text}");
@@ -232,15 +224,7 @@ mod tests {
         let said = |recorder: RecorderSummary| {
             let mut document: Document = serde_json::from_str(text).unwrap();
             document.recorder = Some(recorder);
-            let measurement = Measurement {
-                parts: vec![("a b.punctual".into(), document)],
-                devices: Vec::new(),
-                cycles: Vec::new(),
-                verdict: String::new(),
-                next: Vec::new(),
-                exit_code: 0,
-                by_cpu: false,
-            };
+            let measurement = Measurement { parts: vec![("a b.punctual".into(), document)], ..Measurement::default() };
             let text = measurement_text(&measurement);
             let found = text.find("requests: ").map(|at| text[at..].lines().take(2).collect::<Vec<&str>>());
             found.unwrap_or_default().join("\n")
@@ -294,13 +278,8 @@ mod tests {
             late_wakeups_on_worst_cpu: late_wakeups,
         };
         let measurement = Measurement {
-            parts: Vec::new(),
             devices: vec![judged(30, 77_777), judged(3_000, 5_000), judged(20, 88_888)],
-            cycles: Vec::new(),
-            verdict: String::new(),
-            next: Vec::new(),
-            exit_code: 0,
-            by_cpu: false,
+            ..Measurement::default()
         };
         let text = device_table(&measurement);
         assert!(text.contains("late wakeups, mixed") && text.contains(" 5,000 "), "{text}");
