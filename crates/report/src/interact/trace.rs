@@ -4,7 +4,7 @@
 use super::events::Events;
 use super::model::InteractReport;
 use super::spent::Spent;
-use crate::encode::perfetto::{begin_told, describe, end_slice, instant};
+use crate::encode::perfetto::{Packets, describe};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, START, for_each_interaction_part, format_ns, printable,
 };
@@ -36,26 +36,25 @@ fn trace(
 ) -> Vec<u8> {
     let mut inputs: Vec<&Interaction> = inputs.iter().collect();
     inputs.sort_by_key(|input| (input.begin_ns, input.number));
-    let mut out = Vec::new();
-    describe(&mut out, PROGRAM, &printable(program.rsplit('/').next().unwrap_or(program)), None, 0);
-    describe(&mut out, TASKS, "tasks", Some(PROGRAM), 0);
+    let mut out = Packets::default();
+    describe(&mut out.bytes, PROGRAM, &printable(program.rsplit('/').next().unwrap_or(program)), None, 0);
+    describe(&mut out.bytes, TASKS, "tasks", Some(PROGRAM), 0);
     let tracks = Tracks::of(&inputs);
     tracks
         .names
         .iter()
         .enumerate()
-        .for_each(|(at, name)| describe(&mut out, track(at), name, Some(PROGRAM), 1 + at as u64));
-    let mut first = true;
-    tasks(&mut out, &mut first, &inputs);
+        .for_each(|(at, name)| describe(&mut out.bytes, track(at), name, Some(PROGRAM), 1 + at as u64));
+    tasks(&mut out, &inputs);
     for (input, &at) in inputs.iter().zip(&tracks.of_inputs) {
         let own = parts.get_mut(&input.number).map(std::mem::take).unwrap_or_default();
-        put(&mut out, &mut first, track(at), input, own);
+        put(&mut out, track(at), input, own);
         for event in events.of(input.number) {
             let name = printable(&format!("{} {}", event.toolkit, event.name));
-            instant(&mut out, &mut first, event.at_ns, track(at), "event", &name, &[]);
+            out.instant(event.at_ns, track(at), "event", &name, &[]);
         }
     }
-    out
+    out.bytes
 }
 
 fn track(at: usize) -> u64 {
@@ -101,20 +100,20 @@ fn end_of(input: &Interaction) -> u64 {
 }
 
 /// What belongs to one task, from its first input to the end of its last.
-fn tasks(out: &mut Vec<u8>, first: &mut bool, inputs: &[&Interaction]) {
+fn tasks(out: &mut Packets, inputs: &[&Interaction]) {
     let typed: Vec<&&Interaction> = inputs.iter().filter(|input| input.kind != START).collect();
     let stretches = typed.chunk_by(|one, next| one.task == next.task);
     let begins: Vec<u64> = stretches.clone().map(|stretch| stretch[0].begin_ns).collect();
     for (at, stretch) in stretches.enumerate().filter(|(_, stretch)| !stretch[0].task.is_empty()) {
         let last = stretch.iter().map(|input| input.end_ns).max().unwrap_or(0);
         let end = begins.get(at + 1).map_or(last, |next| last.min(*next)).max(stretch[0].begin_ns);
-        begin_told(out, first, stretch[0].begin_ns, TASKS, "task", &printable(&stretch[0].task), &[]);
-        end_slice(out, first, end, TASKS);
+        out.begin_told(stretch[0].begin_ns, TASKS, "task", &printable(&stretch[0].task), &[]);
+        out.end_slice(end, TASKS);
     }
 }
 
 /// An input: its slice with its parts and its ends or, if it was not seen, a mark.
-fn put(out: &mut Vec<u8>, first: &mut bool, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>) {
+fn put(out: &mut Packets, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>) {
     let outcome = input.outcome.map_or("", Outcome::name);
     let name = printable(&input.label);
     let (task, number) = (printable(&input.task), input.number.to_string());
@@ -128,25 +127,25 @@ fn put(out: &mut Vec<u8>, first: &mut bool, track: u64, input: &Interaction, mut
     ];
     for (what, at) in ends {
         if let Some(at) = at {
-            instant(out, first, at, track, "end", &format!("{name} {what}"), &[]);
+            out.instant(at, track, "end", &format!("{name} {what}"), &[]);
         }
     }
     if input.seen_ns.is_none() {
-        return instant(out, first, input.begin_ns, track, "input", &format!("{name} ({outcome})"), &told);
+        return out.instant(input.begin_ns, track, "input", &format!("{name} ({outcome})"), &told);
     }
     let end = end_of(input);
-    begin_told(out, first, input.begin_ns, track, "input", &name, &told);
+    out.begin_told(input.begin_ns, track, "input", &name, &told);
     parts.sort_by_key(|part| Reverse(part.ns));
     let mut at = input.begin_ns;
     for part in parts {
         // A forged recording has parts of more than there was.
         let until = at.saturating_add(part.ns).min(end);
         let words = printable(&Spent::of(&part).words());
-        begin_told(out, first, at, track, "part", &words, &[("detail", &printable(&part.detail))]);
-        end_slice(out, first, until, track);
+        out.begin_told(at, track, "part", &words, &[("detail", &printable(&part.detail))]);
+        out.end_slice(until, track);
         at = until;
     }
-    end_slice(out, first, end, track);
+    out.end_slice(end, track);
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! An event log as a Perfetto trace: each CPU's threads, interrupts and softirqs, programs' marks, and what else
 //! happened.
 
-use crate::encode::perfetto::{Lane, OfProcess, Scheduled, Tracks, instant, processes, switch, waking};
+use crate::encode::perfetto::{Lane, OfProcess, Packets, Scheduled, Tracks, processes, switch, waking};
 use crate::why::trace::{nested, thread_names, threads};
 use punctual_blame::replay_events;
 use punctual_recording::episode::{Event, EventKind};
@@ -15,8 +15,7 @@ const PART: usize = 20_000;
 #[derive(Default)]
 pub struct LogTrace {
     tracks: Tracks,
-    body: Vec<u8>,
-    begun: bool,
+    body: Packets,
     parts: BTreeMap<u32, Part>,
     /// A thread's process, if that is known.
     processes: HashMap<u32, u32>,
@@ -124,7 +123,7 @@ impl LogTrace {
                 let track = format!("marks of {} ({})", row.thread, event.tid);
                 self.note(&event, Lane::Marks(event.tid), &track, row.name, row);
             }
-            EventKind::Switch | EventKind::Waking => schedule(&mut self.body, row),
+            EventKind::Switch | EventKind::Waking => schedule(&mut self.body.bytes, row),
             kind if matches!(
                 kind.class(),
                 EventClass::Process | EventClass::Futex | EventClass::Fault | EventClass::Lock
@@ -158,9 +157,7 @@ impl LogTrace {
             .map_or_else(|| format!("{:#x}", event.value), |value| value.to_string());
         let thread = format!("{} ({})", row.thread, event.tid);
         let texts = [("value", value.as_str()), ("thread", thread.as_str())];
-        let mut first = !self.begun;
-        instant(&mut self.body, &mut first, event.at_ns, uuid, event.kind.name(), title, &texts);
-        self.begun = !first;
+        self.body.instant(event.at_ns, uuid, event.kind.name(), title, &texts);
     }
 
     /// Plays a CPU's events back; if more follow, the last one begins the next part.
@@ -174,15 +171,13 @@ impl LogTrace {
             part.numbers.clear();
             std::mem::take(&mut part.names)
         };
-        let mut first = !self.begun;
         let threads_by_number = thread_names(&events, &names);
         for timeline in replay_events(&events).values() {
             // The first slice reaches back to the beginning of time.
             let slices = timeline.slices.get(1..).unwrap_or_default();
-            threads(&mut self.tracks, &mut self.body, &mut first, &threads_by_number, cpu, slices);
-            nested(&mut self.tracks, &mut self.body, &mut first, &names, cpu, slices);
+            threads(&mut self.tracks, &mut self.body, &threads_by_number, cpu, slices);
+            nested(&mut self.tracks, &mut self.body, &names, cpu, slices);
         }
-        self.begun = !first;
     }
 
     /// The trace: what a file for Perfetto holds.
@@ -194,7 +189,7 @@ impl LogTrace {
         let threads = self.of_processes();
         let mut out = processes(&threads);
         out.extend(self.tracks.describe_all(&threads));
-        out.extend(self.body);
+        out.extend(self.body.bytes);
         out
     }
 }

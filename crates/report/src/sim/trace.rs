@@ -1,8 +1,8 @@
 //! A simulated timeline as a Perfetto trace. Times are nanoseconds of the simulated machine's clock.
 
 use crate::encode::perfetto::{
-    ANNOTATION_NAME, ANNOTATION_UNSIGNED, EVENT_ANNOTATION, Lane, SLICE_BEGIN, bytes, describe, end_slice, event,
-    message, named, whole,
+    ANNOTATION_NAME, ANNOTATION_UNSIGNED, EVENT_ANNOTATION, Lane, Packets, SLICE_BEGIN, bytes, describe, message,
+    named, whole,
 };
 use punctual_sim::observe::Level;
 use punctual_sim::recorded::{Timeline, TimelineSlice};
@@ -30,18 +30,17 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
         };
         tracks.entry((shown.slice.cpu, lane)).or_insert((0, name));
     }
-    let mut out = Vec::new();
+    let mut out = Packets::default();
     let mut last_cpu = None;
     for (rank, ((cpu, _), (uuid, name))) in tracks.iter_mut().enumerate() {
         let parent = (u64::from(*cpu) + 1) << 32;
         if last_cpu != Some(*cpu) {
-            describe(&mut out, parent, &format!("CPU {cpu}"), None, u64::from(*cpu));
+            describe(&mut out.bytes, parent, &format!("CPU {cpu}"), None, u64::from(*cpu));
             last_cpu = Some(*cpu);
         }
         *uuid = parent + 1 + rank as u64;
-        describe(&mut out, *uuid, name, Some(parent), rank as u64);
+        describe(&mut out.bytes, *uuid, name, Some(parent), rank as u64);
     }
-    let mut first = true;
     // Begin and end are written together: readers keep the order of equal times, and slices of a track never overlap.
     for shown in &timeline.slices {
         let Some(lane) = lane(shown) else { continue };
@@ -51,16 +50,16 @@ pub fn trace(timeline: &Timeline) -> Vec<u8> {
             Lane::Deferred => ("deferred procedure", "interrupt level"),
             _ => ("thread", "priority"),
         };
-        event(&mut out, &mut first, shown.slice.start / NANOSECOND, |event| {
+        out.event(shown.slice.start / NANOSECOND, |event| {
             message(event, EVENT_ANNOTATION, |annotation| {
                 whole(annotation, ANNOTATION_UNSIGNED, u64::from(shown.slice.rank));
                 bytes(annotation, ANNOTATION_NAME, rank.as_bytes());
             });
             named(event, SLICE_BEGIN, uuid, category, &shown.name);
         });
-        end_slice(&mut out, &mut first, shown.slice.end / NANOSECOND, uuid);
+        out.end_slice(shown.slice.end / NANOSECOND, uuid);
     }
-    out
+    out.bytes
 }
 
 #[cfg(test)]

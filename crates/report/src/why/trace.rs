@@ -2,9 +2,7 @@
 //! samples.
 
 use super::waits::step_words;
-use crate::encode::perfetto::{
-    Lane, OfProcess, Place, Scheduled, Stacks, Tracks, begin_slice, end_slice, instant, processes, switch, waking,
-};
+use crate::encode::perfetto::{Lane, OfProcess, Packets, Place, Scheduled, Stacks, Tracks, processes, switch, waking};
 use punctual_blame::{Running, Slice, Split, replay, split};
 use punctual_recording::episode::{Event, EventKind, StackSample};
 use punctual_recording::{Episode, Stage, Vector};
@@ -13,40 +11,39 @@ use std::collections::BTreeMap;
 /// The trace: the content of a file for Perfetto. Times are those of `CLOCK_MONOTONIC`.
 pub fn trace(episodes: &[Episode]) -> Vec<u8> {
     let mut tracks = Tracks::default();
-    let mut body = Vec::new();
-    let mut first = true;
+    let mut body = Packets::default();
     let mut stacks = Stacks::default();
     let threads_known = of_processes(episodes);
     // The evidence of neighbouring episodes overlaps: each CPU's time is shown once.
     let mut shown: BTreeMap<u32, u64> = BTreeMap::new();
     for episode in episodes {
         let split = split(episode);
-        victim(&mut tracks, &mut body, &mut first, episode, &split);
+        victim(&mut tracks, &mut body, episode, &split);
         let names = thread_names(&episode.events, &episode.names);
         for (&cpu, timeline) in &replay(episode) {
             // The first slice reaches back to the beginning of time: what came before the evidence.
             let reached = shown.get(&cpu).copied().unwrap_or(0);
             let slices = timeline.slices.get(1..).unwrap_or_default();
             let slices = &slices[slices.partition_point(|slice| slice.start_ns < reached)..];
-            threads(&mut tracks, &mut body, &mut first, &names, cpu, slices);
-            nested(&mut tracks, &mut body, &mut first, &episode.names, cpu, slices);
+            threads(&mut tracks, &mut body, &names, cpu, slices);
+            nested(&mut tracks, &mut body, &episode.names, cpu, slices);
         }
         for sample in &episode.samples {
             if shown.get(&sample.cpu).is_none_or(|reached| sample.at_ns >= *reached) {
-                sampled(&mut tracks, &mut body, &mut first, &mut stacks, episode, sample, &threads_known);
+                sampled(&mut tracks, &mut body, &mut stacks, episode, sample, &threads_known);
             }
         }
         for event in &episode.events {
             let reached = shown.entry(event.cpu).or_default();
             if event.at_ns > *reached {
-                schedule(&mut body, event, &names);
+                schedule(&mut body.bytes, event, &names);
             }
             *reached = event.at_ns.max(*reached);
         }
     }
     let mut out = if threads_known.is_empty() { Vec::new() } else { processes(&threads_known) };
     out.extend(tracks.describe_all(&threads_known));
-    out.extend(body);
+    out.extend(body.bytes);
     out
 }
 
@@ -73,8 +70,7 @@ fn of_processes(episodes: &[Episode]) -> BTreeMap<u32, OfProcess<'_>> {
 /// at a late interrupt, an instant beside its CPU.
 fn sampled(
     tracks: &mut Tracks,
-    body: &mut Vec<u8>,
-    first: &mut bool,
+    body: &mut Packets,
     stacks: &mut Stacks,
     episode: &Episode,
     sample: &StackSample,
@@ -89,14 +85,14 @@ fn sampled(
     let thread = known.get(&sample.tid);
     if let Some(thread) = thread {
         let place = Place { at_ns: sample.at_ns, cpu: sample.cpu, process: thread.process, tid: sample.tid };
-        stacks.sample(body, place, episode.sample_period_ns, &frames);
+        stacks.sample(&mut body.bytes, place, episode.sample_period_ns, &frames);
     }
     if thread.is_none() || sample.at_late_interrupt {
         let name = frames.first().map_or("?", |(function, _)| function);
         let stack: Vec<&str> = frames.iter().map(|(function, _)| *function).collect();
         let uuid = tracks.of(Some(sample.cpu), Lane::Samples, "samples");
         let category = if sample.at_late_interrupt { "late interrupt" } else { "sample" };
-        instant(body, first, sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
+        body.instant(sample.at_ns, uuid, category, name, &[("stack", &stack.join(" < "))]);
     }
 }
 
@@ -121,7 +117,7 @@ fn schedule(body: &mut Vec<u8>, event: &Event, names: &BTreeMap<u32, &str>) {
     }
 }
 
-fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &Episode, split: &Split) {
+fn victim(tracks: &mut Tracks, body: &mut Packets, episode: &Episode, split: &Split) {
     let name = format!("late: {} (thread {})", episode.victim.name, episode.victim.tid);
     let uuid = tracks.of(None, Lane::Victim(episode.victim.tid), &name);
     let title = match episode.stage {
@@ -129,19 +125,19 @@ fn victim(tracks: &mut Tracks, body: &mut Vec<u8>, first: &mut bool, episode: &E
         Stage::Request => format!("episode {}: waits for more work after {} ns", episode.id, episode.total_ns()),
         _ => format!("episode {}: {} ns late", episode.id, episode.total_ns()),
     };
-    begin_slice(body, first, episode.expected_ns, uuid, "late wakeup", &title, 0);
+    body.begin_slice(episode.expected_ns, uuid, "late wakeup", &title, 0);
     for piece in &split.pieces {
         let title = format!("{} {}", piece.kind.name(), piece.who);
-        begin_slice(body, first, piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
+        body.begin_slice(piece.start_ns, uuid, piece.kind.name(), &title, piece.ns);
         // Within a wait: what whoever was waited for did, and whom that one waited for.
         for (kind, who) in &piece.path {
-            begin_slice(body, first, piece.start_ns, uuid, kind.name(), &step_words(*kind, who), piece.ns);
+            body.begin_slice(piece.start_ns, uuid, kind.name(), &step_words(*kind, who), piece.ns);
         }
         for _ in 0..=piece.path.len() {
-            end_slice(body, first, piece.start_ns + piece.ns, uuid);
+            body.end_slice(piece.start_ns + piece.ns, uuid);
         }
     }
-    end_slice(body, first, episode.end_ns, uuid);
+    body.end_slice(episode.end_ns, uuid);
 }
 
 /// A name by its number.
@@ -164,8 +160,7 @@ pub(crate) fn thread_names<'a>(events: &[Event], names: &'a [String]) -> BTreeMa
 
 pub(crate) fn threads(
     tracks: &mut Tracks,
-    body: &mut Vec<u8>,
-    first: &mut bool,
+    body: &mut Packets,
     threads: &BTreeMap<u32, &str>,
     cpu: u32,
     slices: &[Slice],
@@ -177,20 +172,13 @@ pub(crate) fn threads(
             continue;
         }
         let name = threads.get(&begin.tid).map_or_else(|| format!("thread {}", begin.tid), |&name| name.to_owned());
-        begin_slice(body, first, begin.start_ns, uuid, "thread", &name, begin.priority.max(0) as u64);
-        end_slice(body, first, end.end_ns, uuid);
+        body.begin_slice(begin.start_ns, uuid, "thread", &name, begin.priority.max(0) as u64);
+        body.end_slice(end.end_ns, uuid);
     }
 }
 
 /// Interrupts and softirqs: one that is open may hold more inside.
-pub(crate) fn nested(
-    tracks: &mut Tracks,
-    body: &mut Vec<u8>,
-    first: &mut bool,
-    names: &[String],
-    cpu: u32,
-    slices: &[Slice],
-) {
+pub(crate) fn nested(tracks: &mut Tracks, body: &mut Packets, names: &[String], cpu: u32, slices: &[Slice]) {
     for in_interrupt in [true, false] {
         let (lane, title) = if in_interrupt { (Lane::Interrupts, "interrupts") } else { (Lane::Softirqs, "softirqs") };
         let mut open: Vec<Running> = Vec::new();
@@ -207,14 +195,14 @@ pub(crate) fn nested(
             }
             let uuid = tracks.of(Some(cpu), lane.clone(), title);
             for _ in same..open.len() {
-                end_slice(body, first, slice.start_ns, uuid);
+                body.end_slice(slice.start_ns, uuid);
             }
             for running in &now[same..] {
                 let running = match running.kind {
                     EventKind::VectorBegin => Vector::name_of(running.value).unwrap_or("vector"),
                     _ => name(names, running.name),
                 };
-                begin_slice(body, first, slice.start_ns, uuid, title, running, 0);
+                body.begin_slice(slice.start_ns, uuid, title, running, 0);
             }
             open = now;
             reached = slice.end_ns;
@@ -222,7 +210,7 @@ pub(crate) fn nested(
         if !open.is_empty() {
             let uuid = tracks.of(Some(cpu), lane, title);
             for _ in &open {
-                end_slice(body, first, reached, uuid);
+                body.end_slice(reached, uuid);
             }
         }
     }

@@ -162,25 +162,61 @@ pub(crate) fn named(event: &mut Vec<u8>, kind: u64, track: u64, category: &str, 
     bytes(event, EVENT_NAME, name.as_bytes());
 }
 
-/// A slice begins; `number` is added unless it is 0.
-pub(crate) fn begin_slice(
-    out: &mut Vec<u8>,
-    first: &mut bool,
-    at_ns: u64,
-    track: u64,
-    category: &str,
-    name: &str,
-    number: u64,
-) {
-    event(out, first, at_ns, |event| {
-        if number > 0 {
-            message(event, EVENT_ANNOTATION, |annotation| {
-                whole(annotation, ANNOTATION_UNSIGNED, number);
-                bytes(annotation, ANNOTATION_NAME, if category == "thread" { b"kernel priority" } else { b"ns" });
-            });
-        }
-        named(event, SLICE_BEGIN, track, category, name);
-    });
+/// The packets of a trace, as far as they are written.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    /// What was written; packets that are no events of tracks are appended to it.
+    pub(crate) bytes: Vec<u8>,
+    /// Whether an event was written.
+    has_begun: bool,
+}
+
+impl Packets {
+    /// An event of a track, at this time of the trace's clock, ns.
+    pub(crate) fn event(&mut self, at_ns: u64, write: impl FnOnce(&mut Vec<u8>)) {
+        message(&mut self.bytes, TRACE_PACKET, |packet| {
+            whole(packet, PACKET_TIMESTAMP, at_ns);
+            whole(packet, PACKET_SEQUENCE, SEQUENCE);
+            // A reader drops a sequence until it learns that nothing earlier is needed to understand it.
+            whole(packet, PACKET_FLAGS, if self.has_begun { 2 } else { 1 });
+            message(packet, PACKET_EVENT, write);
+        });
+        self.has_begun = true;
+    }
+
+    /// A slice begins; `number` is added unless it is 0.
+    pub(crate) fn begin_slice(&mut self, at_ns: u64, track: u64, category: &str, name: &str, number: u64) {
+        self.event(at_ns, |event| {
+            if number > 0 {
+                message(event, EVENT_ANNOTATION, |annotation| {
+                    whole(annotation, ANNOTATION_UNSIGNED, number);
+                    bytes(annotation, ANNOTATION_NAME, if category == "thread" { b"kernel priority" } else { b"ns" });
+                });
+            }
+            named(event, SLICE_BEGIN, track, category, name);
+        });
+    }
+
+    /// A slice begins, with texts.
+    pub(crate) fn begin_told(&mut self, at_ns: u64, track: u64, category: &str, name: &str, texts: &[(&str, &str)]) {
+        self.event(at_ns, |event| {
+            annotate(event, texts);
+            named(event, SLICE_BEGIN, track, category, name);
+        });
+    }
+
+    /// The innermost slice of a track ends.
+    pub(crate) fn end_slice(&mut self, at_ns: u64, track: u64) {
+        self.event(at_ns, |event| on_track(event, SLICE_END, track));
+    }
+
+    /// An event that took no time, with texts.
+    pub(crate) fn instant(&mut self, at_ns: u64, track: u64, category: &str, name: &str, texts: &[(&str, &str)]) {
+        self.event(at_ns, |event| {
+            annotate(event, texts);
+            named(event, INSTANT, track, category, name);
+        });
+    }
 }
 
 /// Texts that go with an event, each with its key.
@@ -191,45 +227,6 @@ fn annotate(event: &mut Vec<u8>, texts: &[(&str, &str)]) {
             bytes(annotation, ANNOTATION_NAME, key.as_bytes());
         });
     }
-}
-
-/// A slice begins, with texts.
-pub(crate) fn begin_told(
-    out: &mut Vec<u8>,
-    first: &mut bool,
-    at_ns: u64,
-    track: u64,
-    category: &str,
-    name: &str,
-    texts: &[(&str, &str)],
-) {
-    event(out, first, at_ns, |event| {
-        annotate(event, texts);
-        named(event, SLICE_BEGIN, track, category, name);
-    });
-}
-
-/// The innermost slice of a track ends.
-pub(crate) fn end_slice(out: &mut Vec<u8>, first: &mut bool, at_ns: u64, track: u64) {
-    event(out, first, at_ns, |event| {
-        on_track(event, SLICE_END, track);
-    });
-}
-
-/// An event that took no time, with texts.
-pub(crate) fn instant(
-    out: &mut Vec<u8>,
-    first: &mut bool,
-    at_ns: u64,
-    track: u64,
-    category: &str,
-    name: &str,
-    texts: &[(&str, &str)],
-) {
-    event(out, first, at_ns, |event| {
-        annotate(event, texts);
-        named(event, INSTANT, track, category, name);
-    });
 }
 
 /// A thread as the kernel's scheduler describes it.
@@ -334,17 +331,6 @@ pub(crate) fn describe(out: &mut Vec<u8>, uuid: u64, name: &str, parent: Option<
             whole(track, TRACK_ORDERING, ORDER_EXPLICIT);
             whole(track, TRACK_RANK, rank);
         });
-    });
-}
-
-pub(crate) fn event(out: &mut Vec<u8>, first: &mut bool, time: u64, write: impl FnOnce(&mut Vec<u8>)) {
-    message(out, TRACE_PACKET, |packet| {
-        whole(packet, PACKET_TIMESTAMP, time);
-        whole(packet, PACKET_SEQUENCE, SEQUENCE);
-        // A reader drops a sequence until it learns that nothing earlier is needed to understand it.
-        whole(packet, PACKET_FLAGS, if *first { 1 } else { 2 });
-        *first = false;
-        message(packet, PACKET_EVENT, write);
     });
 }
 
