@@ -246,15 +246,10 @@ impl Session<'_> {
 
     fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
         Observation {
-            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
-            duration: self.plan.duration_ns.map(Duration::from_nanos),
-            fallbacks: &[],
             finished: &self.finished,
             unseen: &self.unseen,
-            started_ns: self.start,
-            ended_ns: None,
             waiting: self.patience.waiting(),
-            writer,
+            ..Observation::now(self.plan, self.start, writer)
         }
     }
 

@@ -394,15 +394,9 @@ impl Rounds<'_> {
 
     fn observation<'a>(&'a self, writer: &'a mut Writer) -> Observation<'a> {
         Observation {
-            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(self.start)),
-            duration: self.plan.duration_ns.map(Duration::from_nanos),
             fallbacks: self.fallbacks,
-            started_ns: self.start,
-            ended_ns: None,
-            waiting: None,
             finished: &self.finished,
-            unseen: &[],
-            writer,
+            ..Observation::now(self.plan, self.start, writer)
         }
     }
 

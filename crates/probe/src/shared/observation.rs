@@ -2,6 +2,7 @@
 
 use crate::shared::error::RunError;
 use crate::shared::plan::Plan;
+use punctual_kernel::clock;
 use punctual_kernel::cpu_times::CpuTimes;
 use punctual_recording::{
     Directory, Document, EndReason, Ended, Limit, LoadScore, Provenance, Stage, Totals, Wakeup, Writer,
@@ -50,7 +51,22 @@ pub struct Observation<'a> {
     pub(crate) writer: &'a mut Writer,
 }
 
-impl Observation<'_> {
+impl<'a> Observation<'a> {
+    /// Of a run of this plan that began to measure at `started_ns`, now, without anything that has come of it.
+    pub(crate) fn now(plan: &Plan, started_ns: u64, writer: &'a mut Writer) -> Observation<'a> {
+        Observation {
+            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(started_ns)),
+            duration: plan.duration_ns.map(Duration::from_nanos),
+            fallbacks: &[],
+            finished: &[],
+            unseen: &[],
+            started_ns,
+            ended_ns: None,
+            waiting: None,
+            writer,
+        }
+    }
+
     /// Where the recording is written.
     pub fn directory(&self) -> &Directory {
         self.writer.directory()
