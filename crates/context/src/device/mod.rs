@@ -3,6 +3,12 @@
 //! A [`Rig`] runs [`DeviceSetup`]s, each on its CPU. In interrupt and softirq context the work is a BPF program; user space
 //! says every so often that it is alive, and without that the programs do nothing. Everything ends with the process:
 //! programs and timers go with its descriptors, threads with itself.
+//!
+//! * `setup`, `check`, `phase`: what a device is asked to be, what is impossible, and how its line changes meanwhile.
+//! * `job`, `work`, `calibrate`: what its work is, how it is worked off, and how much of it a compute time is worth.
+//! * `kernel_side`, with `memory`, `decoder_memory` and `own_memory`: its BPF programs, and what they share with this process.
+//! * `worker`, `arrivals`, `control`: its work in a thread, how that learns of blocks, and what it tells the rest.
+//! * `signal`: what devices decode; `competitor`: what they compete with; `rig`: all of it at work on one CPU.
 
 mod arrivals;
 mod calibrate;

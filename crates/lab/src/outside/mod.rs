@@ -8,7 +8,8 @@
 //! * [`Clock`]: the guest's clock in relation to the instruction count. Each time that a guest writes down is a reading
 //!   of its clock, and the plugin knows at which instructions the clock was read.
 //! * [`Symbols`]: the kernel's functions, as the guest lists them.
-//! * [`Story`]: who ran when, from due to running.
+//! * [`Story`]: who ran when, from due to running; `teller` follows the blocks from one to the next, and `flags` infers
+//!   whether interrupts were on.
 
 mod clock;
 mod flags;

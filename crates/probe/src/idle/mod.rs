@@ -1,6 +1,6 @@
 //! The idle loop: gaps in a loop that does nothing else, and what the kernel ran meanwhile.
 //!
-//! * `gap_loop`, `calibrated`: the loops.
+//! * `gap_loop`, `calibrated`: the loops; `ticker`: the counter that they read.
 //! * `trace`: interrupts, softirqs and threads as BPF programs noted them.
 //! * `session`: both, started, read and stopped.
 //! * [`echo`]: the program on a pseudo-terminal that `--validate` types into.

@@ -1,4 +1,7 @@
 //! What somebody who uses a program has to wait for.
+//!
+//! * `interaction`, `outcome`: an input, where its time went, and what happened to it; `files`: their tables.
+//! * `counters`: what the kernel and the processor counted meanwhile; `events`: what the program's toolkit passed on.
 
 pub(crate) mod counters;
 pub(crate) mod events;

@@ -1,4 +1,11 @@
 //! Wakeups: one activation in stages, and counts of many.
+//!
+//! * `wakeup`: one, from its stamps; `sums`: whether its stages add up.
+//! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
+//!   of a recording that was cut short.
+//! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
+//!   period does; `cycle_count`: how many there were.
+//! * `catch_up`, `catch_up_evidence`: whether a loop makes up for the periods of a long cycle: of one, and of all together.
 
 pub(crate) mod buckets;
 mod catch_up;
