@@ -38,7 +38,7 @@ pub(crate) enum Waited {
     /// The timer expired and no program saw it, so that nothing will wake the thread.
     Unobserved,
     /// The interrupt was seen but no wake came, or the timer could not be set.
-    Lost,
+    NeverWoken,
     /// The run ended before anything came that was due.
     Ended,
 }
@@ -89,7 +89,7 @@ impl SoftirqWait {
         let zero = timespec(0);
         let due = Itimerspec { it_interval: zero, it_value: timespec(until_ns) };
         if timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &due).is_err() {
-            return Waited::Lost;
+            return Waited::NeverWoken;
         }
         if seen() == Seen::Expired {
             return Waited::Woken;
@@ -110,7 +110,7 @@ impl SoftirqWait {
                 }
                 Ok(_) => return Waited::Woken,
                 Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Waited::Lost,
+                Err(_) => return Waited::NeverWoken,
             }
         }
     }
@@ -130,8 +130,8 @@ impl SoftirqWait {
 fn without_wake(now_ns: u64, until_ns: u64, patient_until_ns: u64, seen: Seen, is_over: bool) -> Option<Waited> {
     match seen {
         Seen::Nothing if now_ns >= patient_until_ns => Some(Waited::Unobserved),
-        Seen::Interrupt if now_ns >= until_ns + WAKE_PATIENCE_NS => Some(Waited::Lost),
-        Seen::Interrupt if is_over && now_ns >= until_ns + LAST_PATIENCE_NS => Some(Waited::Lost),
+        Seen::Interrupt if now_ns >= until_ns + WAKE_PATIENCE_NS => Some(Waited::NeverWoken),
+        Seen::Interrupt if is_over && now_ns >= until_ns + LAST_PATIENCE_NS => Some(Waited::NeverWoken),
         Seen::Nothing if is_over => Some(Waited::Ended),
         _ => None,
     }
@@ -152,10 +152,10 @@ mod tests {
         assert_eq!(at(101 * MS, Seen::Nothing, false), Some(Waited::Unobserved));
         assert_eq!(at(101 * MS, Seen::Interrupt, false), None);
         assert_eq!(at(1_099 * MS, Seen::Interrupt, false), None);
-        assert_eq!(at(1_100 * MS, Seen::Interrupt, false), Some(Waited::Lost));
+        assert_eq!(at(1_100 * MS, Seen::Interrupt, false), Some(Waited::NeverWoken));
         // At the end of a run nobody waits for it for a second, but it is counted all the same.
         assert_eq!(at(149 * MS, Seen::Interrupt, true), None);
-        assert_eq!(at(150 * MS, Seen::Interrupt, true), Some(Waited::Lost));
+        assert_eq!(at(150 * MS, Seen::Interrupt, true), Some(Waited::NeverWoken));
         // What was not due yet is not lost.
         assert_eq!(at(99 * MS, Seen::Nothing, true), Some(Waited::Ended));
     }

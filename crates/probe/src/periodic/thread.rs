@@ -152,7 +152,7 @@ fn measure(mut setup: Setup, mut equipment: Equipment) {
                 setup.counts.unobserved.fetch_add(1, Ordering::Relaxed);
                 without_wakeup += missed;
             }
-            Waited::Lost => {
+            Waited::NeverWoken => {
                 setup.counts.never_woken.fetch_add(1, Ordering::Relaxed);
                 without_wakeup += missed + 1;
             }
