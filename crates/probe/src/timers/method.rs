@@ -2,110 +2,74 @@
 
 use punctual_kernel::Refused;
 
-/// A way of asking for periodic callbacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimerMethod {
+/// A row for each way: what it is, its name, and the call that it waits in.
+macro_rules! ways {
+    ($($(#[$about:meta])* $way:ident: $name:literal, $call:literal;)*) => {
+        /// A way of asking for periodic callbacks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum TimerMethod {
+            $($(#[$about])* $way,)*
+        }
+
+        impl TimerMethod {
+            /// All ways, in the order in which they are measured.
+            pub const ALL: [TimerMethod; [$($name),*].len()] = [$(TimerMethod::$way),*];
+
+            /// Its name in options, recordings and reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(TimerMethod::$way => $name,)*
+                }
+            }
+
+            /// The call that it waits in.
+            pub fn call(self) -> &'static str {
+                match self {
+                    $(TimerMethod::$way => $call,)*
+                }
+            }
+        }
+    };
+}
+
+ways! {
     /// `clock_nanosleep` to absolute times.
-    NanosleepAbsolute,
+    NanosleepAbsolute: "nanosleep-absolute", "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME)";
     /// `clock_nanosleep` for a period at a time.
-    NanosleepRelative,
+    NanosleepRelative: "nanosleep-relative", "clock_nanosleep(CLOCK_MONOTONIC)";
     /// A periodic `timerfd`.
-    Timerfd,
+    Timerfd: "timerfd", "timerfd_settime(TFD_TIMER_ABSTIME), read";
     /// A POSIX timer that signals the process (`SIGEV_SIGNAL`).
-    PosixSignal,
+    PosixSignal: "posix-signal", "timer_settime, SIGEV_SIGNAL, sigwaitinfo";
     /// A POSIX timer that signals the thread (`SIGEV_THREAD_ID`).
-    PosixThread,
+    PosixThread: "posix-thread", "timer_settime, SIGEV_THREAD_ID, sigwaitinfo";
     /// `setitimer(ITIMER_REAL)`: SIGALRM.
-    Setitimer,
+    Setitimer: "setitimer", "setitimer(ITIMER_REAL), sigtimedwait";
     /// `epoll_wait` with a timeout, in whole milliseconds.
-    EpollWait,
+    EpollWait: "epoll-wait", "epoll_wait, timeout to the next point of the grid";
     /// `epoll_pwait2` with a timeout.
-    EpollPwait2,
+    EpollPwait2: "epoll-pwait2", "epoll_pwait2, timeout to the next point of the grid";
     /// `poll` with a timeout, in whole milliseconds.
-    Poll,
+    Poll: "poll", "poll, timeout to the next point of the grid";
     /// `ppoll` with a timeout.
-    Ppoll,
+    Ppoll: "ppoll", "ppoll, timeout to the next point of the grid";
     /// `select` with a timeout, in whole microseconds.
-    Select,
+    Select: "select", "select, timeout to the next point of the grid";
     /// `IORING_OP_TIMEOUT` to absolute times.
-    IoUring,
+    IoUring: "io-uring", "io_uring, IORING_OP_TIMEOUT with IORING_TIMEOUT_ABS";
     /// `pthread_cond_timedwait` to absolute times.
-    Condvar,
+    Condvar: "condvar", "pthread_cond_timedwait, CLOCK_MONOTONIC";
     /// Reads the clock until it is time.
-    Busy,
+    Busy: "busy", "reads the clock until it is time";
     /// For comparison: `std::thread::sleep` of Rust.
-    RustSleep,
+    RustSleep: "rust-sleep", "std::thread::sleep";
     /// For comparison: `time.sleep` of Python.
-    PythonSleep,
+    PythonSleep: "python-sleep", "time.sleep";
 }
 
 use TimerMethod::*;
 
 impl TimerMethod {
-    /// All ways, in the order in which they are measured.
-    pub const ALL: [TimerMethod; 16] = [
-        NanosleepAbsolute,
-        NanosleepRelative,
-        Timerfd,
-        PosixSignal,
-        PosixThread,
-        Setitimer,
-        EpollWait,
-        EpollPwait2,
-        Poll,
-        Ppoll,
-        Select,
-        IoUring,
-        Condvar,
-        Busy,
-        RustSleep,
-        PythonSleep,
-    ];
-
-    /// Its name in options, recordings and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            NanosleepAbsolute => "nanosleep-absolute",
-            NanosleepRelative => "nanosleep-relative",
-            Timerfd => "timerfd",
-            PosixSignal => "posix-signal",
-            PosixThread => "posix-thread",
-            Setitimer => "setitimer",
-            EpollWait => "epoll-wait",
-            EpollPwait2 => "epoll-pwait2",
-            Poll => "poll",
-            Ppoll => "ppoll",
-            Select => "select",
-            IoUring => "io-uring",
-            Condvar => "condvar",
-            Busy => "busy",
-            RustSleep => "rust-sleep",
-            PythonSleep => "python-sleep",
-        }
-    }
-
-    /// The call that it waits in.
-    pub fn call(self) -> &'static str {
-        match self {
-            NanosleepAbsolute => "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME)",
-            NanosleepRelative => "clock_nanosleep(CLOCK_MONOTONIC)",
-            Timerfd => "timerfd_settime(TFD_TIMER_ABSTIME), read",
-            PosixSignal => "timer_settime, SIGEV_SIGNAL, sigwaitinfo",
-            PosixThread => "timer_settime, SIGEV_THREAD_ID, sigwaitinfo",
-            Setitimer => "setitimer(ITIMER_REAL), sigtimedwait",
-            EpollWait => "epoll_wait, timeout to the next point of the grid",
-            EpollPwait2 => "epoll_pwait2, timeout to the next point of the grid",
-            Poll => "poll, timeout to the next point of the grid",
-            Ppoll => "ppoll, timeout to the next point of the grid",
-            Select => "select, timeout to the next point of the grid",
-            IoUring => "io_uring, IORING_OP_TIMEOUT with IORING_TIMEOUT_ABS",
-            Condvar => "pthread_cond_timedwait, CLOCK_MONOTONIC",
-            Busy => "reads the clock until it is time",
-            RustSleep => "std::thread::sleep",
-            PythonSleep => "time.sleep",
-        }
-    }
-
     /// The unit in which it takes times, ns.
     pub fn unit_ns(self) -> u64 {
         match self {
