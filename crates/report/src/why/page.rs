@@ -195,10 +195,8 @@ pub(crate) mod tests {
         document.provenance.load.trouble = ["stress ended with 1", "the load rested"].map(str::to_owned).to_vec();
         let report =
             WhyReport::new(Path::new("a"), 0, None, Vec::new(), false, None, &[]).under_conditions_of(&document);
-        let mut text = String::new();
-        notes(&mut text, &report);
-        let failed = "note: the load failed, so this was not measured under it: stress ended with 1";
-        assert_eq!(text.lines().collect::<Vec<_>>(), [failed, "note: memory is not locked", "note: the load rested"]);
+        let failed = "the load failed, so this was not measured under it: stress ended with 1";
+        assert_eq!(Notes::of(&report).first, [failed, "memory is not locked", "the load rested"]);
     }
 
     #[test]
