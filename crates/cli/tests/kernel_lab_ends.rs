@@ -218,6 +218,34 @@ fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
     assert!(!place.join("seed-2/link").exists() && !place.join("seed-1.json").exists());
 }
 
+/// A kernel goes on without a parameter that it does not take, and says so in its log only.
+#[test]
+fn a_parameter_that_a_kernel_does_not_take_is_noted_once() {
+    if let Some(reason) = missing() {
+        return skip("a_parameter_that_a_kernel_does_not_take_is_noted_once", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    std::fs::create_dir(&left).unwrap();
+    let log = "[    0.17] Unknown kernel command line parameters \"nokaslr preemt=full\", will be passed to user space.\n\
+               [    0.26] Dynamic Preempt: unsupported mode: none\n[    0.27] Dynamic Preempt: lazy\n";
+    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", log)] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    let kernel = "./vmlinux,preempt=none,preemt=full,threadirqs";
+    let words = ["run", "-q", "--json", "--kernel", kernel, "--seeds", "1..2", "-o", "out", "--", "record", "-D", "1s"];
+    let output = lab(directory.path(), "tar -C left -cf - .", &words);
+    let note = format!("{kernel}: this kernel does not take preempt=none, preemt=full, and ran without");
+    assert_eq!((code(&output), &json(&output)["notes"]), (0, &serde_json::json!([note])), "{}", stdout(&output));
+    // What was kept says so, too.
+    let again = json(&lab_there(directory.path(), &words));
+    assert_eq!(
+        (&again["systems"][0]["guests"][0]["kept"], &again["notes"][0]),
+        (&true.into(), &note.into()),
+        "{again:#}"
+    );
+}
+
 /// What make puts into its copy of the sources goes into the guest: the emulator hands out a result only if it is there.
 #[test]
 fn a_module_is_built_in_the_tree_of_its_kernel_and_goes_into_the_guest() {

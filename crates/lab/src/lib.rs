@@ -7,7 +7,7 @@
 //! * [`userland`]: what a guest starts from: a shell, a few tools, the program and the command.
 //! * [`guest`]: boots one, runs a command in it, hands files out. With one CPU a guest's clock counts instructions, so
 //!   that a run gives the same bytes however busy the host is. [`left`]: what comes out of it; [`kept`]: what guests left need
-//!   not run again.
+//!   not run again; [`parameters`]: which of its own the kernel did not take.
 //! * [`outside`]: watches a guest without a single additional instruction in it: what ran between two moments, block by block.
 
 #![forbid(unsafe_code)]
@@ -25,6 +25,7 @@ pub mod module;
 pub mod outside;
 mod own_place;
 pub mod package;
+pub mod parameters;
 pub mod table;
 pub mod userland;
 

@@ -23,7 +23,7 @@ pub(crate) enum LabCommand {
     ///
     /// It needs no privilege.
     #[command(
-        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest --with preempt=none --with preempt=full --load network --load disk -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nGuests that have already run in the directory of -o are not run again. A bare number is seconds for --timeout."
+        after_help = "Examples:\n  punctual lab run --kernel 6.12 --kernel 6.12-rt -- record -D 10s --load network\n  punctual lab run --kernel 6.12,preempt=none --kernel 6.12,preempt=full --seeds 1..5 -- record -D 10s\n  punctual lab run --kernel 6.1 --kernel 6.12 --with preempt=none --with preempt=full --load network --load disk -- record -D 10s\n  punctual lab run --kernel 6.12 --kernel newest-rt --module shipped -- record -D 10s --load network\n  punctual lab run --kernel ./vmlinuz --before 'insmod /driver.ko' --add driver.ko:/driver.ko -- record --why 1ms -D 10s\n\nGuests that have already run in the directory of -o are not run again. A bare number is seconds for --timeout."
     )]
     Run(Box<LabRunArguments>),
     /// Run a guest again and look at a late wakeup from outside, block by block

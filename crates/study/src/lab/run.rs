@@ -192,7 +192,7 @@ fn boot(plan: &LabPlan, cell: Cell, key: &str, place: &Place<'_>, next: &AtomicU
             return CellEnd::Failed(error.in_one_line());
         }
     };
-    match place.write(key, &outcome, RECORDING) {
+    match place.write(key, &outcome, RECORDING, &plan.systems[cell.system].system.parameters) {
         Ok(ran) => CellEnd::Ran(ran, place.recording()),
         Err(error) => {
             // On a full disk the next would fail too, minutes later.

@@ -2,6 +2,7 @@
 
 use super::error::LabError;
 use punctual_lab::guest::Outcome;
+use punctual_lab::parameters::not_taken;
 use punctual_recording::{Directory, ErrorKind};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -27,6 +28,9 @@ pub struct Ran {
     /// What it left beside that was not taken: links, devices, places elsewhere, names that are no text.
     #[serde(default)]
     pub left_out: u64,
+    /// Parameters of its system that the kernel did not take, and so ran without.
+    #[serde(default)]
+    pub not_taken: Vec<String>,
     /// Whether it ran before, and was taken from where it is stored.
     #[serde(skip)]
     pub is_kept: bool,
@@ -72,12 +76,19 @@ impl Place<'_> {
         }
     }
 
-    /// Stores what a guest left; anything half stored before is removed. What another process has stored meanwhile stays.
+    /// Stores what a guest that was booted with these parameters left; anything half stored before is removed. What another
+    /// process has stored meanwhile stays.
     ///
     /// # Errors
     ///
     /// If something else is here by now, or if the guest's files cannot be taken or written.
-    pub(super) fn write(&self, key: &str, outcome: &Outcome, recording: &str) -> Result<Ran, LabError> {
+    pub(super) fn write(
+        &self,
+        key: &str,
+        outcome: &Outcome,
+        recording: &str,
+        parameters: &[String],
+    ) -> Result<Ran, LabError> {
         if let Some(theirs) = self.read(key)? {
             return Ok(theirs);
         }
@@ -101,7 +112,8 @@ impl Place<'_> {
             stored_files.map_err(|source| LabError::Store { path: self.system.path().to_owned(), source })?;
         stored(&self.name(".txt"), outcome.output.as_bytes())?;
         stored(&self.name(".kernel-log"), outcome.kernel_log.as_bytes())?;
-        let ran = Ran { left_out: left_out + unnamed, ..ran(key, outcome, has_recording) };
+        let not_taken = not_taken(&outcome.kernel_log, parameters).into_iter().map(str::to_owned).collect();
+        let ran = Ran { left_out: left_out + unnamed, not_taken, ..ran(key, outcome, has_recording) };
         // This comes last: without it nothing here counts.
         let text = serde_json::to_string_pretty(&ran).map_err(|error| LabError::Store {
             path: self.system.path().join(self.name(".json")),
@@ -133,6 +145,7 @@ fn ran(key: &str, outcome: &Outcome, has_recording: bool) -> Ran {
         said: (outcome.code != 0).then(|| error().or_else(last)).flatten(),
         has_recording,
         left_out: 0,
+        not_taken: Vec::new(),
         is_kept: false,
     }
 }

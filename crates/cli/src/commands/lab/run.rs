@@ -93,6 +93,8 @@ fn report<'a>(
     for (cell, end) in plan.cells.iter().zip(ends) {
         let system = &mut systems[cell.system];
         notes.extend(left_out(&system.name, cell.seed, &end));
+        let without = not_taken(&system.kernel, &end).filter(|note| !notes.contains(note));
+        notes.extend(without);
         system.guests.push(guest(cell.seed, end));
     }
     let sides = sides(&systems, &mut notes);
@@ -123,6 +125,13 @@ fn left_out(system: &str, seed: u32, end: &CellEnd) -> Option<String> {
     let CellEnd::Ran(ran, _) = end else { return None };
     let files = (ran.left_out > 0).then(|| counted(ran.left_out, "file"))?;
     Some(format!("{system}, seed {seed}: {files} of /out left out: links, devices, or names that are no text"))
+}
+
+/// Says which of its parameters a kernel did not take: what its name says is not what ran.
+fn not_taken(kernel: &str, end: &CellEnd) -> Option<String> {
+    let CellEnd::Ran(ran, _) = end else { return None };
+    let words = ran.not_taken.join(", ");
+    (!words.is_empty()).then(|| format!("{kernel}: this kernel does not take {words}, and ran without"))
 }
 
 fn guest(seed: u32, end: CellEnd) -> GuestReport {
