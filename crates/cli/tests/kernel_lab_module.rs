@@ -7,7 +7,7 @@ mod support;
 
 use serde_json::Value;
 use std::path::Path;
-use support::guests::has_guest;
+use support::guests::{has_guest, kernel};
 use support::{code, json, run, skip, stderr, stdout, tests_all};
 
 /// Why no module can be built and run here; `None` if one can.
@@ -89,6 +89,45 @@ fn the_shipped_driver_is_measured_with_the_stages_of_all_others_and_gives_the_sa
         let difference = compare.arg("-r").args([place(directory.path()), place(again.path())]).output().unwrap();
         assert!(difference.status.success(), "{}", stdout(&difference));
     }
+}
+
+/// What `examples/bursts` does for 500 us at a time, and the stage of punctual's own wakeups that it holds up on a stock
+/// kernel; with PREEMPT_RT both can be preempted.
+#[test]
+fn a_careless_driver_holds_up_a_stock_kernel_and_hardly_one_with_preempt_rt() {
+    const NAME: &str = "a_careless_driver_holds_up_a_stock_kernel";
+    if !tests_all() {
+        return skip(NAME, "it takes long: ./test --all has it");
+    }
+    let kernels = [kernel("newest"), kernel("newest-rt")];
+    if let Some(reason) = missing().or_else(|| kernels.iter().find_map(|kernel| kernel.clone().err())) {
+        return skip(NAME, &reason);
+    }
+    let mut met = 0;
+    for (how, stage) in [("spinlock", "irq"), ("tasklet", "thread")] {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("bursts")).unwrap();
+        let example = include_str!("../../../examples/bursts/bursts.c");
+        std::fs::write(directory.path().join("bursts/bursts.c"), example).unwrap();
+        let module = format!("./bursts,how={how}");
+        let (ended, answer, said) =
+            lab(directory.path(), &module, &["newest", "newest-rt"], &["record", "-D", "500ms"]);
+        if has_no_headers(&said) {
+            return skip(NAME, &said);
+        }
+        assert_eq!(ended, 0, "{how}: {said}");
+        assert!(answer["notes"][0].to_string().contains("gives no stamps"), "{how}: {said}");
+        let max_ns = |kernel: &str| {
+            let mut rows = answer["stages"].as_array().unwrap().iter();
+            let row = rows.find(|row| row["system"] == kernel && row["stage"] == stage);
+            row.and_then(|row| row["max_ns"].as_u64()).unwrap_or_else(|| panic!("{how}, {kernel}: {said}"))
+        };
+        let (stock_ns, real_time_ns) = (max_ns("newest"), max_ns("newest-rt"));
+        // A hundred bursts in 500 wakeups: some of them begin shortly before one is due.
+        assert!(stock_ns > 300_000 && real_time_ns * 4 < stock_ns, "{how}: {stock_ns} and {real_time_ns} ns: {said}");
+        met += 1;
+    }
+    assert_eq!(met, 2);
 }
 
 /// A late activation of the driver's, looked at from outside: its own functions ran, and have names.
