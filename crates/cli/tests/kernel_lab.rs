@@ -56,6 +56,66 @@ fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() 
     assert!(stderr(&other).contains("choose another directory"), "{}", stderr(&other));
 }
 
+/// Somebody types into a shell of the guest's, at a terminal of its own.
+#[test]
+fn a_program_is_used_in_a_guest_and_the_recording_comes_out() {
+    let kernel = match kernel("6.12") {
+        Ok(kernel) if tests_all() => kernel,
+        Ok(_) => return skip("a_program_is_used_in_a_guest", "it takes long: ./test --all has it"),
+        Err(reason) => return skip("a_program_is_used_in_a_guest", &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let command = ["interact", "--via", "pty", "--pace", "full", "--", "bash"];
+    let output = run(directory.path(), &words(&kernel, "a", &[], &command));
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let recording = directory.path().join("a").join(&kernel).join("seed-1/interact.punctual");
+    let report = run(directory.path(), &["report", recording.to_str().unwrap(), "--json"]);
+    let answer = json(&report);
+    assert_eq!((code(&report), &answer["via"]), (0, &"pty".into()), "{answer:#}");
+    let seen = answer["counts"]["seen"].as_u64();
+    assert!(seen > Some(20), "{seen:?} inputs were answered: {answer:#}");
+    eprintln!("{seen:?} inputs were answered");
+}
+
+/// What the load got done stands beside how late wakeups were, and three seeds of each kernel make a verdict.
+#[test]
+fn seeds_of_two_kernels_are_compared_and_throughput_stands_beside_latency() {
+    const NAME: &str = "seeds_of_two_kernels_are_compared";
+    let kernel = match kernel("6.12") {
+        Ok(kernel) if tests_all() => kernel,
+        Ok(_) => return skip(NAME, "it takes long: ./test --all has it"),
+        Err(reason) => return skip(NAME, &reason),
+    };
+    if punctual_lab::userland::find("stress-ng").is_none() {
+        return skip(NAME, "stress-ng is not installed");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let other = format!("{kernel},preempt=full");
+    let mut words = vec!["lab", "run", "-q", "--json", "--html", "page.html", "--seeds", "1..3", "-o", "out"];
+    words.extend(["--kernel", &kernel, "--kernel", &other, "--load", "network", "--", "record", "-D", "500ms"]);
+    let output = run(directory.path(), &words);
+    let answer = json(&output);
+    assert_eq!(code(&output), 0, "{answer:#}{}", stderr(&output));
+    for system in answer["systems"].as_array().unwrap() {
+        let rates: Vec<u64> =
+            system["load"].as_array().unwrap().iter().filter_map(|rate| rate["per_s_thousandths"].as_u64()).collect();
+        assert!(!rates.is_empty() && rates.iter().all(|rate| *rate > 0), "{system:#}");
+    }
+    let comparison = &answer["comparisons"][0]["comparison"];
+    assert_eq!((&comparison["standing"], &comparison["more_runs_a"]), (&"systems".into(), &0.into()), "{comparison:#}");
+    let stages = comparison["stages"].as_array().unwrap();
+    let thread = stages.iter().find(|stage| stage["stage"] == "thread").expect("a stage of the thread");
+    let limit = |name: &str| thread["ratio"][name].as_f64().unwrap_or_else(|| panic!("{name}: {thread:#}"));
+    assert!(limit("low") <= limit("estimate") && limit("estimate") <= limit("high"), "{thread:#}");
+    let throughput = comparison["throughput"].as_array().unwrap();
+    assert!(throughput.iter().any(|score| score["ratio"].as_f64() > Some(0.0)), "{comparison:#}");
+    // The page has the figure of 1999, the ratios with their intervals, and what the load got done.
+    let page = std::fs::read_to_string(directory.path().join("page.html")).unwrap();
+    for section in ["id=\"by-load\"", "id=\"stages\"", "id=\"beside\"", "id=\"load\"", "id=\"ranks\""] {
+        assert!(page.contains(section), "the page lacks {section}: {} bytes", page.len());
+    }
+}
+
 #[test]
 fn no_guest_is_left_by_a_kill_a_limit_or_a_full_disk() {
     let kernel = match kernel("6.12") {

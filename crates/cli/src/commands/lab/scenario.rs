@@ -30,6 +30,9 @@ const LIMIT_A_SECOND: u32 = 10;
 /// How long `record` without -D takes.
 const DEFAULT_RECORDING: Duration = Duration::from_secs(60);
 
+/// Where `interact` leaves its recording: where it would otherwise, nothing comes out of the guest.
+const INPUTS: &str = "/out/interact.punctual";
+
 /// Reads the words as the program in the guests will.
 pub(super) fn read(
     words: &[String],
@@ -49,12 +52,17 @@ pub(super) fn read(
         // If a driver says how late it is, that is what is measured, unless the user asked for other threads.
         let driver = module.and_then(|module| module.stamps.clone()).filter(|_| record.measures_threads_of_its_own());
         more.extend(driver.into_iter().flat_map(|stamps| ["--stamps".to_owned(), stamps]));
-        let place = words.iter().position(|word| word == "record").map_or(0, |position| position + 1);
-        words.splice(place..place, more);
+        insert(&mut words, "record", more);
         limit = if module.is_some() { LIMIT_WITH_A_MODULE } else { LIMIT };
         limit += record.duration.map_or(DEFAULT_RECORDING, Duration::from_nanos) * LIMIT_A_SECOND;
         // The inserted words may not go together with the user's own.
         command = parsed(&words)?;
+    }
+    if let Command::Interact(interact) = &command
+        && interact.command.is_none()
+        && interact.output.is_none()
+    {
+        insert(&mut words, "interact", vec!["-o".to_owned(), INPUTS.to_owned()]);
     }
     if load.is_some() && !matches!(command, Command::Record(_)) {
         return Err(Usage("--load is for `record`: other commands take it after the `--`".to_owned()));
@@ -78,6 +86,12 @@ pub(super) fn read(
     let preparation = format!("{loading}{before}");
     let script = format!("{preparation}punctual {}", words.join(" "));
     Ok(Scenario { script, preparation, limit, measures_own_threads })
+}
+
+/// Puts words behind the name of a command.
+fn insert(words: &mut Vec<String>, command: &str, more: Vec<String>) {
+    let place = words.iter().position(|word| word == command).map_or(0, |position| position + 1);
+    words.splice(place..place, more);
 }
 
 /// A CPU that a command asks for and no guest has.
@@ -116,6 +130,15 @@ mod tests {
         let expected = "punctual --json record -q -o /out/recording.punctual -D 10s -- sh -c 'a;b'";
         assert_eq!((found.script.as_str(), found.limit), (expected, LIMIT + Duration::from_secs(100)));
         assert_eq!(of("check -D 10s").unwrap().script, "punctual check -D 10s");
+    }
+
+    #[test]
+    fn what_interact_records_comes_out_of_the_guest() {
+        let script = |text: &str| of(text).unwrap().script;
+        assert_eq!(script("interact -- bash"), "punctual interact -o /out/interact.punctual -- bash");
+        for whole in ["interact -o /out/mine.punctual -- bash", "interact learn -o /out/edit.toml -- vi"] {
+            assert_eq!(script(whole), format!("punctual {whole}"));
+        }
     }
 
     #[test]
