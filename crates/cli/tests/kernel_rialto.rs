@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{code, json, run, skip, stderr, stdout};
+use support::{code, json, run, skip, stderr, stdout, tests_all};
 
 #[test]
 fn what_no_plan_or_machine_gives_is_one_line() {
@@ -31,6 +31,10 @@ fn what_no_plan_or_machine_gives_is_one_line() {
 const MIN_NS: u64 = 1_900_000;
 /// And it has no more, except where the edge that ends its slot came late.
 const BUDGET_NS: u64 = 2_000_000;
+/// A refusal is an answer, not the end of a wait: half of them come before the next slot could.
+const REFUSAL_NS: u64 = 1_000_000;
+/// And none takes longer than two periods of whoever asks, whose slot may end before it has asked.
+const SLOWEST_REFUSAL_NS: u64 = 16_000_000;
 /// An edge that comes later than this is lost.
 const MAX_LATE_NS: u64 = 500_000;
 
@@ -88,9 +92,25 @@ fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process(
     eprintln!("{} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
 }
 
+/// The watchdog removes a scheduler beneath which a thread that could run has waited for 30 s. One millisecond of sixteen is
+/// left for all threads but one here, for longer than that.
+#[test]
+fn the_watchdog_leaves_a_nearly_full_scheduler_alone() {
+    let reason = (!tests_all()).then_some("it takes long: ./test --all has it");
+    if let Some(reason) = reason.or_else(missing) {
+        return skip("the_watchdog_leaves_a_nearly_full_scheduler_alone", reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let spins = ["rialto", "run", "15/16", "--hard", "-D", "35s", "--json", "--", "sh", "-c", "while :; do :; done"];
+    let answers = guest(directory.path(), "true", &spins, &[]);
+    let answer = &answers[0];
+    assert!(number(answer, "seen_ns") > 30_000_000_000, "{answer}");
+    assert!(answer["taken_away"].is_null() && answer["exit_code"] == 0, "{answer}");
+}
+
 /// How many time constraints: a thousand, or fewer when the rest of the tests are waiting.
 fn count() -> &'static str {
-    if std::env::var_os("PUNCTUAL_TEST_ALL").is_some() { "1000" } else { "100" }
+    if tests_all() { "1000" } else { "100" }
 }
 
 #[test]
@@ -148,6 +168,8 @@ fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
     assert_eq!((granted + refused).to_string(), count(), "{}", asked["verdict"]);
     assert!(granted > 20 && refused > 10, "{}", asked["verdict"]);
     assert_eq!(number(asked, "met"), granted, "{}", asked["verdict"]);
+    let (median_ns, most_ns) = (number(asked, "refusal_median_ns"), number(asked, "refusal_most_ns"));
+    assert!(median_ns < REFUSAL_NS && most_ns < SLOWEST_REFUSAL_NS, "{median_ns}, {most_ns}: {}", asked["verdict"]);
     // Nothing but what is promised makes them so.
     assert!(number(asked, "met_though_refused") * 2 < refused, "{}", asked["verdict"]);
     eprintln!("{}", asked["verdict"]);

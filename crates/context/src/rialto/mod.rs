@@ -58,11 +58,15 @@ pub fn check() -> Result<(), Refused> {
         };
         return Err(Refused::lacking(doing, missing));
     }
-    let online = cpus::online().len();
-    if online != 1 {
-        return Err(Refused::because(doing, format!("it serves one CPU, and this machine has {online}")));
+    one_cpu(doing, cpus::online().len())
+}
+
+/// Slots are those of one CPU: nothing here says what a second one does meanwhile.
+fn one_cpu(doing: &str, online: usize) -> Result<(), Refused> {
+    match online {
+        1 => Ok(()),
+        _ => Err(Refused::because(doing, format!("it serves one CPU, and this machine has {online}"))),
     }
-    Ok(())
 }
 
 impl Scheduler {
@@ -120,6 +124,20 @@ impl Drop for Scheduler {
         // The programs go with the clock's thread: all threads are the kernel's again.
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_cpu;
+
+    #[test]
+    fn more_than_one_cpu_is_refused_in_one_line() {
+        assert!(one_cpu("starting", 1).is_ok());
+        for online in [2, 64] {
+            let said = one_cpu("starting", online).unwrap_err().reason;
+            assert_eq!(said, format!("it serves one CPU, and this machine has {online}"));
         }
     }
 }
