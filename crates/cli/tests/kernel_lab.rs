@@ -227,8 +227,12 @@ fn what_cannot_be_booted_is_said_before_anything_is() {
         said.push((code(&output), stderr(&output).lines().count()));
     }
     assert_eq!(said, [(1, 1), (1, 1), (1, 1), (1, 1), (129, 1)]);
-    let output = run(directory.path(), &["lab", "why", "--kernel", "6.1-xen", "--", "record", "--why", "1ms"]);
-    assert_eq!((code(&output), stderr(&output).lines().count()), (129, 1), "{}", stderr(&output));
+    for [kernel, command, option] in
+        [["6.1-xen", "record", "--why=1ms"], ["6.12", "record", "-D1s"], ["6.12", "check", "-D1s"]]
+    {
+        let output = run(directory.path(), &["lab", "why", "--kernel", kernel, "--", command, option]);
+        assert_eq!((code(&output), stderr(&output).lines().count()), (129, 1), "{}", stderr(&output));
+    }
     if let Ok(kernel) = kernel("6.12") {
         let added = ["--add", "./absent:/absent"];
         let output = run(directory.path(), &words(&kernel, "x", &added, &["record"]));

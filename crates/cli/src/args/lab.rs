@@ -28,8 +28,8 @@ pub(crate) enum LabCommand {
     Run(Box<LabRunArguments>),
     /// Run a guest again and look at a late wakeup from outside, block by block
     ///
-    /// The guest runs the same instructions each time, so looking again costs it none. It shows that interrupts are off, and who
-    /// turned them off, where nothing inside a guest can look. It needs no privilege.
+    /// The command is a `record --why`. The guest runs the same instructions each time, so looking again costs it none. It shows
+    /// that interrupts are off, and who turned them off, where nothing inside a guest can look. It needs no privilege.
     #[command(
         after_help = "Examples:\n  punctual lab why --kernel 6.12 -- record -D 1s --why 100us --load network\n  punctual lab why --kernel 6.12 --seed 3 --episode 2 -o lab -- record -D 1s --why 100us --load network\n\nWhat `lab run` left in the directory of -o is not recorded again. A bare number is seconds for --timeout."
     )]

@@ -88,6 +88,11 @@ pub(super) fn read(
     Ok(Scenario { script, preparation, limit, measures_own_threads })
 }
 
+/// Whether what these words run keeps evidence of late wakeups.
+pub(super) fn keeps_evidence(words: &[String]) -> Result<bool, Usage> {
+    Ok(matches!(parsed(words)?, Command::Record(record) if record.why.why.is_some()))
+}
+
 /// Puts words behind the name of a command.
 fn insert(words: &mut Vec<String>, command: &str, more: Vec<String>) {
     let place = words.iter().position(|word| word == command).map_or(0, |position| position + 1);
@@ -130,6 +135,14 @@ mod tests {
         let expected = "punctual --json record -q -o /out/recording.punctual -D 10s -- sh -c 'a;b'";
         assert_eq!((found.script.as_str(), found.limit), (expected, LIMIT + Duration::from_secs(100)));
         assert_eq!(of("check -D 10s").unwrap().script, "punctual check -D 10s");
+    }
+
+    #[test]
+    fn evidence_is_kept_by_record_with_a_threshold() {
+        for (text, keeps) in [("record --why 1ms", true), ("record -D 1s", false), ("check", false)] {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            assert_eq!(keeps_evidence(&words).unwrap(), keeps, "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Looks at a guest's late wakeup from outside.
 
 use super::plan::{Prepared, prepare};
+use super::scenario::keeps_evidence;
 use crate::args::lab::LabWhyArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
@@ -27,6 +28,10 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
         let name = &arguments.kernel.kernel;
         let why = "lab why looks at the code of a kernel alone, but below this one a hypervisor runs";
         return Err(Usage(format!("--kernel {name}: {why}")).into());
+    }
+    if !keeps_evidence(&arguments.guest.words)? {
+        let why = "lab why looks at a late wakeup in the evidence of record --why: give a time, as in record -D 1s --why 100us";
+        return Err(Usage(why.to_owned()).into());
     }
     let systems = [arguments.kernel.clone()];
     let cells = vec![Cell { system: 0, seed: arguments.seed }];
