@@ -251,40 +251,78 @@ fn guests(report: &LabReport<'_>) -> Section {
 mod tests {
     use super::super::model::SystemReport;
     use super::*;
+    use crate::encode::html::Drawing;
     use crate::why::page::tests::document;
     use std::path::Path;
 
-    #[test]
-    fn a_page_says_where_the_recordings_of_each_kernel_come_from() {
-        let system = |name: &str, documents: Vec<Document>| SystemReport {
-            name: name.to_owned(),
-            kernel: name.to_owned(),
-            load: None,
+    fn system(kernel: &str, load: Option<&str>, documents: Vec<Document>) -> SystemReport {
+        let name = load.map_or_else(|| kernel.to_owned(), |load| format!("{kernel} under {load}"));
+        SystemReport {
+            directory: name.clone(),
+            name,
+            kernel: kernel.to_owned(),
+            load: load.map(str::to_owned),
             causes: None,
             package: None,
-            directory: name.to_owned(),
             guests: Vec::new(),
             documents,
-        };
-        let mut other = document();
-        other.provenance.host.kernel_release = Some("6.12.0-rt".to_owned());
-        let words = ["record".to_owned()];
-        let report = LabReport {
-            words: &words,
+        }
+    }
+
+    fn report(words: &[String], systems: Vec<SystemReport>) -> LabReport<'_> {
+        LabReport {
+            words,
             module: None,
             directory: Path::new("lab"),
-            systems: vec![
-                system("6.12", vec![document()]),
-                system("6.12-rt", vec![other]),
-                system("absent", Vec::new()),
-            ],
+            systems,
             comparisons: Vec::new(),
             ranks: Vec::new(),
             is_interrupted: false,
             notes: Vec::new(),
             exit_code: 0,
-        };
-        let page = page(&report);
+        }
+    }
+
+    #[test]
+    fn the_figure_of_1999_has_a_picture_for_each_kernel_and_a_line_for_each_load() {
+        let words = ["record".to_owned()];
+        let of = |kernel: &str| ["network", "disk"].map(|load| system(kernel, Some(load), vec![document()]));
+        let with_loads = report(&words, of("6.12").into_iter().chain(of("6.12-rt")).collect());
+        let drawn = page(&with_loads);
+        let section = drawn.sections.iter().find(|section| section.id == "by-load").unwrap();
+        let mut galleries = 0;
+        let mut axes = Vec::new();
+        for block in &section.blocks {
+            let Block::Gallery(pictures) = block else { continue };
+            galleries += 1;
+            let titles: Vec<&str> = pictures.iter().map(|picture| picture.title.as_str()).collect();
+            assert_eq!(titles, ["6.12", "6.12-rt"]);
+            for picture in pictures {
+                let Drawing::Curve(curve) = &picture.drawing else { panic!("{}: no curve", picture.id) };
+                let names: Vec<&str> = curve.lines.iter().map(|line| line.name.as_str()).collect();
+                assert_eq!(names, ["network", "disk"], "{}", picture.id);
+                axes.push((curve.latency_ns, curve.most));
+            }
+        }
+        assert!(galleries >= 2, "interrupt and thread are drawn: {galleries}");
+        axes.dedup();
+        assert_eq!(axes.len(), 1, "the same axes everywhere: {axes:?}");
+        // Without a grid of loads there is nothing to draw so.
+        let without = page(&report(&words, vec![system("6.12", None, vec![document()])]));
+        assert!(without.sections.iter().all(|section| section.id != "by-load"));
+    }
+
+    #[test]
+    fn a_page_says_where_the_recordings_of_each_kernel_come_from() {
+        let mut other = document();
+        other.provenance.host.kernel_release = Some("6.12.0-rt".to_owned());
+        let words = ["record".to_owned()];
+        let systems = vec![
+            system("6.12", None, vec![document()]),
+            system("6.12-rt", None, vec![other]),
+            system("absent", None, Vec::new()),
+        ];
+        let page = page(&report(&words, systems));
         let section = page.sections.iter().find(|section| section.id == "provenance").unwrap();
         assert_eq!(section.lead, "1 line differs between the recordings, set in bold.");
         let [Block::Table(table)] = &section.blocks[..] else { panic!("one table") };
