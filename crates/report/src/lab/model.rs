@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// What the figures of a lab are, and what they are not.
 pub const MODELLED: &str = "Each guest has one virtual CPU whose clock counts instructions, 4 ns each. That shows the paths that \
                             kernels take, and what their work and their locks hold up, and gives the same again for the same seed. \
-                            There are no caches, no other CPUs, no power states and no real devices: these are not the times of \
-                            hardware.";
+                            Copying and clearing memory counts each repetition of its instruction, and so takes too long. There are \
+                            no caches, no other CPUs, no power states and no real devices: these are not the times of hardware.";
 
 /// A lab's run.
 pub struct LabReport<'a> {
