@@ -325,6 +325,30 @@ fn what_keeps_a_guest_from_being_looked_at_is_one_line() {
     assert_eq!(said.trim_end(), line);
 }
 
+/// The emulator hands out a recording with evidence, and takes the whole program with it once it is told to watch.
+#[test]
+fn a_look_from_outside_that_is_killed_leaves_no_guest() {
+    if let Some(reason) = missing() {
+        return skip("a_look_from_outside_that_is_killed_leaves_no_guest", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let left = directory.path().join("left");
+    std::fs::create_dir(&left).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", ""), (".kernel-log", "")] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/why.punctual");
+    let mut copy = std::process::Command::new("cp");
+    assert!(copy.arg("-r").args([recording, left.join("recording.punctual")]).status().unwrap().success());
+    let emulator = "case \"$*\" in *-plugin*) echo watched >>runs; kill -KILL $PPID; while :; do :; done;; esac\n\
+                    tar -C left -cf - .";
+    let words = ["why", "-q", "--kernel", "./vmlinux", "-o", "out", "--", "record", "-D", "1s", "--why", "100us"];
+    let killed = lab(directory.path(), emulator, &words);
+    let watched = std::fs::read_to_string(directory.path().join("runs")).unwrap_or_default();
+    let said = stdout(&killed) + &stderr(&killed);
+    assert_eq!((killed.status.signal(), watched.as_str()), (Some(libc::SIGKILL), "watched\n"), "{said}");
+}
+
 #[test]
 fn a_kernel_that_finds_no_room_is_one_line_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
