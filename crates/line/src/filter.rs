@@ -1,5 +1,7 @@
 //! Filters of whole numbers.
 
+use crate::SampleRate;
+
 /// What a telephone line lets through: Butterworth sections of second order, a high-pass at 300 Hz and a low-pass at
 /// 3,400 Hz, as the first 64 samples of their impulse response at 7,200 Hz; 1 is 2^15.
 const BAND: [i32; 64] = [
@@ -12,6 +14,20 @@ const BAND: [i32; 64] = [
 const HYBRID: [i32; 44] = [
     0, 0, 0, 0, 13_476, 8_545, -17_394, -9_490, -1_053, -3_757, 1_261, 1_479, 1_821, 2_199, 1_603, 1_273, 787, 356, 70,
     -144, -244, -270, -247, -194, -132, -74, -26, 7, 27, 35, 35, 29, 21, 13, 6, 1, -2, -4, -5, -4, -3, -2, -1, 0,
+];
+
+/// The band at 8,000 Hz: the same sections.
+const BAND_8000: [i32; 64] = [
+    19_852, 6_357, -17_398, -1_239, -6_313, -3_736, -1_100, -3_024, 640, -1_387, 944, -70, 856, 611, 730, 790, 617,
+    700, 499, 516, 372, 334, 246, 189, 139, 88, 59, 24, 7, -12, -21, -29, -32, -33, -32, -30, -27, -24, -20, -17, -13,
+    -10, -8, -5, -4, -2, -1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0,
+];
+
+/// What a hybrid returns at 8,000 Hz.
+const HYBRID_8000: [i32; 48] = [
+    0, 0, 0, 0, 11_593, 11_208, -12_670, -12_741, -2_262, -3_287, -1_047, 992, 1_374, 1_802, 1_843, 1_564, 1_230, 851,
+    493, 203, -12, -150, -221, -239, -221, -181, -133, -85, -43, -10, 12, 25, 31, 30, 26, 20, 14, 8, 3, 0, -3, -4, -4,
+    -4, -3, -2, -1, -1,
 ];
 
 /// What a pair of long wires lets through at a DSL's rate: three low-passes of first order, the highest tone 28 dB
@@ -30,12 +46,18 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    pub(crate) fn band() -> Filter {
-        Filter::new(&BAND)
+    pub(crate) fn band(rate: SampleRate) -> Filter {
+        Filter::new(match rate {
+            SampleRate::Hz7200 => &BAND,
+            SampleRate::Hz8000 => &BAND_8000,
+        })
     }
 
-    pub(crate) fn hybrid() -> Filter {
-        Filter::new(&HYBRID)
+    pub(crate) fn hybrid(rate: SampleRate) -> Filter {
+        Filter::new(match rate {
+            SampleRate::Hz7200 => &HYBRID,
+            SampleRate::Hz8000 => &HYBRID_8000,
+        })
     }
 
     pub(crate) fn cable() -> Filter {

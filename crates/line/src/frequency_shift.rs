@@ -1,5 +1,6 @@
 //! A shift of every frequency, as made by carrier systems that were not tuned alike.
 
+use crate::SampleRate;
 use crate::oscillator::Oscillator;
 use std::collections::VecDeque;
 
@@ -16,9 +17,9 @@ pub(crate) struct FrequencyShift {
 }
 
 impl FrequencyShift {
-    /// Shifts by so many Hz, at 7,200 samples a second.
-    pub(crate) fn new(hertz: f64) -> FrequencyShift {
-        let carrier = Oscillator::by(std::f64::consts::TAU * hertz / 7_200.0);
+    /// Shifts by so many Hz.
+    pub(crate) fn new(hertz: f64, rate: SampleRate) -> FrequencyShift {
+        let carrier = Oscillator::by(std::f64::consts::TAU * hertz / f64::from(rate.hertz()));
         FrequencyShift { samples: VecDeque::from(vec![0.0; 2 * MIDDLE + 1]), carrier }
     }
 

@@ -1,5 +1,5 @@
-//! A telephone line: what happens to samples on their way from one end to the other, 7,200 of them a second. And the
-//! air between radios ([`Air`]).
+//! A telephone line: what happens to samples on their way from one end to the other, 7,200 or 8,000 of them a second. And
+//! the air between radios ([`Air`]).
 //!
 //! In each direction a sample passes the band of a telephone line, waits for its delay, may be shifted in frequency,
 //! has noise and the echo of what that end itself sends added to it, and is companded as in the network. The same seed
@@ -35,10 +35,34 @@ use std::collections::VecDeque;
 /// The level that noise refers to, a root mean square: that of the modem's datapump.
 pub const NOMINAL_LEVEL: f64 = 4_096.0;
 
+/// How many samples a second a line carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleRate {
+    /// That of our datapump.
+    Hz7200,
+    /// That of the telephone network.
+    Hz8000,
+}
+
+impl SampleRate {
+    /// Samples a second.
+    pub fn hertz(self) -> u32 {
+        match self {
+            SampleRate::Hz7200 => 7_200,
+            SampleRate::Hz8000 => 8_000,
+        }
+    }
+
+    /// White noise of one density has this much more amplitude in the band up to half of this rate than in 3,600 Hz.
+    fn noise_gain(self) -> f64 {
+        (f64::from(self.hertz()) / 7_200.0).sqrt()
+    }
+}
+
 /// What a line does to samples, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LineOptions {
-    /// Samples on the way in each direction, at most [`MAX_DELAY`]: 72 are 10 ms.
+    /// Samples on the way in each direction, at most [`MAX_DELAY`]: 72 are 10 ms at 7,200 a second.
     pub delay: u32,
     /// How much weaker the signal arrives, dB.
     pub loss: f64,
@@ -46,8 +70,8 @@ pub struct LineOptions {
     pub band_pass: bool,
     /// Whether high frequencies arrive weaker, as over a cable at the rate of a DSL: 28 dB at half the sampling rate.
     pub cable: bool,
-    /// White noise: how far below the signal that arrives, dB, over the whole band of 3,600 Hz; `None`: none. The
-    /// signal is assumed to have the nominal level.
+    /// White noise: how far below the signal that arrives, dB, over a band of 3,600 Hz; `None`: none. The signal is
+    /// assumed to have the nominal level.
     pub signal_to_noise: Option<f64>,
     /// How far an end's own echo from the nearest hybrid is below what it sends, dB; `None`: four wires.
     pub echo: Option<f64>,
@@ -59,7 +83,7 @@ pub struct LineOptions {
     pub frequency_offset: f64,
 }
 
-/// The longest delay, samples: one second.
+/// The longest delay, samples: one second at 7,200 a second.
 pub const MAX_DELAY: u32 = 7_200;
 
 impl LineOptions {
@@ -116,19 +140,23 @@ struct Direction {
 }
 
 impl Direction {
-    fn new(seed: u64, options: &LineOptions) -> Direction {
+    fn new(rate: SampleRate, seed: u64, options: &LineOptions) -> Direction {
         let delay = options.delay.min(MAX_DELAY) as usize;
         let gain = ratio(-options.loss);
         let offset = options.frequency_offset;
         Direction {
-            band: options.band_pass.then(Filter::band),
+            band: options.band_pass.then(|| Filter::band(rate)),
             cable: options.cable.then(Filter::cable),
-            shift: (offset != 0.0).then(|| FrequencyShift::new(offset.clamp(-20.0, 20.0))),
+            shift: (offset != 0.0).then(|| FrequencyShift::new(offset.clamp(-20.0, 20.0), rate)),
             on_the_way: VecDeque::from(vec![0.0; delay]),
             gain,
-            noise: options.signal_to_noise.map(|below| (Noise::new(seed), NOMINAL_LEVEL * gain * ratio(-below))),
-            near: options.echo.map(|below| (Filter::hybrid(), ratio(-below))),
-            far: options.far_echo.map(|below| (Filter::hybrid(), ratio(-below), VecDeque::from(vec![0.0; 2 * delay]))),
+            noise: options
+                .signal_to_noise
+                .map(|below| (Noise::new(seed), NOMINAL_LEVEL * gain * ratio(-below) * rate.noise_gain())),
+            near: options.echo.map(|below| (Filter::hybrid(rate), ratio(-below))),
+            far: options
+                .far_echo
+                .map(|below| (Filter::hybrid(rate), ratio(-below), VecDeque::from(vec![0.0; 2 * delay]))),
             companding: options.companding,
         }
     }
@@ -171,9 +199,16 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line on which nothing has been sent yet. Its noise depends on the seed, and differs in its two directions.
+    /// A line for 7,200 samples a second on which nothing has been sent yet. Its noise depends on the seed, and differs in
+    /// its two directions.
     pub fn new(seed: u64, options: LineOptions) -> Line {
-        Line { first: Direction::new(seed, &options), second: Direction::new(!seed, &options) }
+        Line::at(SampleRate::Hz7200, seed, options)
+    }
+
+    /// The same line for so many samples a second: filters, shift and the density of its noise are the same in Hz. The
+    /// filter of a cable and all delays are the same in samples.
+    pub fn at(rate: SampleRate, seed: u64, options: LineOptions) -> Line {
+        Line { first: Direction::new(rate, seed, &options), second: Direction::new(rate, !seed, &options) }
     }
 
     /// What the first and the second end hear when the first sends `first` and the second `second`.

@@ -46,8 +46,13 @@ fn decibels_are_ratios() {
 
 /// The power of what the first end hears when the second sends a tone of so many Hz.
 fn heard_of(hertz: f64, options: LineOptions) -> f64 {
-    let mut line = Line::new(1, options);
-    let tone = |sample: i32| (10_000.0 * (std::f64::consts::TAU * hertz * f64::from(sample) / 7_200.0).sin()) as i16;
+    heard_at(SampleRate::Hz7200, hertz, options)
+}
+
+fn heard_at(rate: SampleRate, hertz: f64, options: LineOptions) -> f64 {
+    let mut line = Line::at(rate, 1, options);
+    let turn = std::f64::consts::TAU * hertz / f64::from(rate.hertz());
+    let tone = |sample: i32| (10_000.0 * (turn * f64::from(sample)).sin()) as i16;
     let heard: Vec<f64> = (0..4_096).map(|sample| f64::from(line.pass(0, tone(sample)).0)).collect();
     let settled = &heard[1_024..];
     settled.iter().map(|x| x * x).sum::<f64>() / settled.len() as f64 / 5e7
@@ -59,6 +64,33 @@ fn the_band_is_that_of_a_telephone_line() {
         let power = heard_of(hertz, LineOptions::clean());
         assert!((low..high).contains(&power), "{hertz} Hz: {power}");
     }
+}
+
+/// At both rates the band is the same in Hz, and so are what a hybrid returns and the noise in a band of 3,600 Hz.
+#[test]
+fn a_line_is_the_same_at_either_rate() {
+    let rates = [SampleRate::Hz7200, SampleRate::Hz8000];
+    for hertz in [300.0, 600.0, 1_200.0, 1_700.0, 2_400.0, 2_700.0] {
+        let [slow, fast] = rates.map(|rate| heard_at(rate, hertz, LineOptions::clean()));
+        assert!((10.0 * (slow / fast).log10()).abs() < 0.3, "{hertz} Hz: {slow} and {fast}");
+    }
+    let echo_of = |rate: SampleRate, hertz: f64| {
+        let mut line = Line::at(rate, 1, LineOptions { echo: Some(0.0), ..LineOptions::clean() });
+        let turn = std::f64::consts::TAU * hertz / f64::from(rate.hertz());
+        let heard = |n: i32| f64::from(line.pass((10_000.0 * (turn * f64::from(n)).sin()) as i16, 0).0);
+        let heard: Vec<f64> = (0..4_000).map(heard).collect();
+        heard[1_000..].iter().map(|x| x * x).sum::<f64>() / 3_000.0 / 5e7
+    };
+    for hertz in [500.0, 1_200.0, 2_400.0] {
+        let [slow, fast] = rates.map(|rate| echo_of(rate, hertz));
+        assert!((10.0 * (slow / fast).log10()).abs() < 0.6, "{hertz} Hz: {slow} and {fast}");
+    }
+    let noise_at = |rate: SampleRate| {
+        let mut line = Line::at(rate, 1, LineOptions { signal_to_noise: Some(20.0), ..LineOptions::clean() });
+        (0..100_000).map(|_| f64::from(line.pass(0, 0).0).powi(2)).sum::<f64>() / 1e5
+    };
+    let [slow, fast] = rates.map(noise_at);
+    assert!((fast / slow - 8_000.0 / 7_200.0).abs() < 0.02, "{slow} and {fast}");
 }
 
 #[test]
