@@ -11,6 +11,7 @@
 //! * [`virtual_time`]: a call of two ends on a computed clock; [`transfer`]: what came of several.
 //! * [`telephone`]: such a call with the real datapump over a telephone line.
 //! * [`experiment`]: a file sent several times, and what stalls of different lengths do; [`tables`]: the paper's Tables 1 to 3.
+//! * [`judge`]: this datapump and others' over one line.
 //!
 //! Nothing here does I/O or reads a clock. Time is that of the line: samples.
 
@@ -24,6 +25,7 @@ pub mod bypass;
 pub mod end;
 pub mod experiment;
 pub mod hdlc;
+pub mod judge;
 pub mod link;
 pub mod office;
 pub mod serial;
