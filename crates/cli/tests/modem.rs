@@ -80,6 +80,44 @@ fn the_table_of_stalls_has_a_row_for_each_length_and_direction() {
 }
 
 #[test]
+fn our_own_modem_is_judged_without_any_library() {
+    let directory = tempfile::tempdir().unwrap();
+    let output =
+        run(directory.path(), &["modem", "judge", "--modem", "9600", "--calls", "1", "--losses", "12.5ms,100ms"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with("The line carries QAM 9600 of punctual without an error from "), "{text}");
+    assert!(text.contains("wrong bits by noise below the signal"), "{text}");
+}
+
+#[test]
+fn the_modems_of_spandsp_are_judged_or_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["modem", "judge", "--modem", "v29,9600", "--calls", "1", "--losses", "12.7ms", "--json"];
+    let output = run(directory.path(), &words);
+    let answer = json(&output);
+    if let Some(error) = answer["error"].as_str() {
+        assert_eq!(code(&output), 1);
+        assert!(error.contains("libspandsp2") && error.contains("--modem 4800,9600,14400"), "{error}");
+        punctual_testing::skip("modem judge with spandsp", error);
+        return;
+    }
+    assert_eq!((code(&output), answer["schema"].as_str()), (0, Some("punctual.modem-judge/1")), "{answer}");
+    let modems = answer["modems"].as_array().unwrap();
+    let makers: Vec<_> = modems.iter().map(|modem| modem["maker"].as_str().unwrap()).collect();
+    assert_eq!(makers, ["spandsp", "punctual"]);
+    for modem in modems {
+        let bits: u64 = modem["noise"].as_array().unwrap().iter().map(|row| row["bits"].as_u64().unwrap()).sum();
+        let from = modem["flawless_from_db"].as_f64().unwrap();
+        assert!(bits > 100_000 && (15.0..27.0).contains(&from), "{modem}");
+        assert!(modem["cost"]["answers"]["least_ns"].as_f64() > Some(0.0), "{modem}");
+    }
+    // V.29 sends one way: nobody trains it again.
+    let loss = |place: usize, name: &str| modems[place]["losses"][0][name].as_u64();
+    assert_eq!([loss(0, "recovered"), loss(1, "recovered"), loss(1, "retrained")], [Some(0), Some(1), Some(1)]);
+}
+
+#[test]
 fn who_interrupts_it_keeps_the_attempts_that_are_over() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path(), 2_000);

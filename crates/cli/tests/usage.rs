@@ -92,6 +92,8 @@ const WRONG: &[&[&str]] = &[
     &["reserve", "run", "280/500", "--", "true"],
     &["reserve", "--deadline", "1", "--", "true"],
     &["modem", "study", "--table", "4"],
+    &["modem", "judge", "--modem", "v34"],
+    &["modem", "judge", "--losses", "12"],
     &["modem", "study", "--table", "3", "--row", "thr 8"],
     &["lab", "kernels", "9.9"],
     &["lab", "run", "--kernel", "9.9", "--", "record"],

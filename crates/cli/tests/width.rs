@@ -56,6 +56,7 @@ const COMMANDS: &[&str] = &[
     "sim whatif --device modem --duration 10s --bystander 20",
     "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
     "modem stalls --lengths 5ms --calls 10",
+    "modem judge --modem 9600 --calls 1 --losses 50ms",
     "modem study --row 3/17 --bytes 100 --attempts 1",
     "load list",
     "load install cpu",

@@ -80,6 +80,7 @@ macro_rules! every_answer {
             "log": "punctual.log/1" = crate::log::LogAnswer<'_>,
             "log-header": "punctual.log-header/1" = crate::log::HeaderAnswer<'_>,
             "man": "punctual.man/1" = crate::answer::Done<'_>,
+            "modem-judge": "punctual.modem-judge/1" = crate::modem::JudgeAnswer<'_>,
             "modem-line": "punctual.modem-line/1" = crate::modem::LineAnswer,
             "modem-stalls": "punctual.modem-stalls/1" = crate::modem::StallsAnswer,
             "modem-study": "punctual.modem-study/1" = crate::modem::study::StudyAnswer<'_>,

@@ -13,10 +13,15 @@ pub struct Theirs {
 }
 
 impl Theirs {
+    /// A modem that sends one way, or V.22bis.
+    pub fn new(library: &'static Library, one_way: Option<OneWay>) -> Theirs {
+        Theirs { library, one_way }
+    }
+
     /// All of them, the slowest first.
     pub fn all(library: &'static Library) -> Vec<Theirs> {
         let kinds = [None].into_iter().chain(OneWay::ALL.map(Some));
-        kinds.map(|one_way| Theirs { library, one_way }).collect()
+        kinds.map(|one_way| Theirs::new(library, one_way)).collect()
     }
 }
 
@@ -28,7 +33,7 @@ impl Candidate for Theirs {
             Some(OneWay::V29) => "V.29",
             Some(OneWay::V17) => "V.17",
         };
-        format!("{name} {}", self.bits_per_second())
+        name.to_owned()
     }
 
     fn maker(&self) -> &'static str {

@@ -26,7 +26,7 @@ fn they_carry_bits_over_our_line_until_noise_stops_them() {
     let how = Judgement { losses_us: Vec::new(), ..how() };
     let Some(all) = judged("spandsp over our line", &how) else { return };
     let names: Vec<&str> = all.iter().map(|judged| judged.name.as_str()).collect();
-    assert_eq!(names, ["V.22bis 2400", "V.27ter 4800", "V.29 9600", "V.17 14400"]);
+    assert_eq!(names, ["V.22bis", "V.27ter", "V.29", "V.17"]);
     // Where each begins to fail, dB, with room for another build of the library.
     let from = [(10.0, 20.0), (13.0, 20.0), (17.0, 25.0), (21.0, 28.0)];
     let mut bits = 0;

@@ -13,6 +13,7 @@ pub(crate) mod lab;
 mod load;
 pub(crate) mod log;
 pub(crate) mod modem;
+mod modem_judge;
 mod modem_study;
 pub(crate) mod reserve;
 pub(crate) mod rialto;

@@ -1,5 +1,6 @@
 //! The arguments of `punctual modem`.
 
+pub(crate) use super::modem_judge::{Maker, ModemJudgeArguments, ModemName};
 pub(crate) use super::modem_study::ModemStudyArguments;
 use super::values::{any_length, context};
 use clap::{Args, Subcommand, ValueEnum};
@@ -35,6 +36,11 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem study -o study                    all rows; the same command continues after Ctrl-C\n  punctual modem study --table 3                   the reservations of section 6.6\n  punctual modem study --row 3/16 --row int        the same row of every table\n  punctual modem study --bytes 20000 --attempts 3 --html tables.html\n\nThe same seed gives the same answer, on any number of CPUs. It needs no privilege, and measures nothing on this machine."
     )]
     Study(ModemStudyArguments),
+    /// Judge the line and the modem by the modems of spandsp: wrong bits by noise, lost samples, processor time
+    #[command(
+        after_help = "Examples:\n  punctual modem judge                          four modems of spandsp and punctual's at three rates\n  punctual modem judge --modem v29,9600         two of the same rate\n  punctual modem judge --calls 20 --json\n\nIt needs the library spandsp (Debian: libspandsp2), which is loaded at run time, unless only punctual's own are judged. The same seed gives the same answer, but for processor time, in virtual time and without any privilege."
+    )]
+    Judge(ModemJudgeArguments),
     /// Offer two modems as terminals that ordinary programs can open, with a telephone line between them, in real time
     #[command(
         after_help = "Examples:\n  punctual modem line                             prints two paths; open them with screen or minicom\n  punctual modem line --stall 80ms@4s             A's processor stalls; what you send still arrives\n  punctual modem line -D 1h --rate 14400 --snr 40\n\nTo send a file from A to B with Debian's lrzsz, if it printed /dev/pts/3 and /dev/pts/4:\n  exec 4<>/dev/pts/4; printf 'ATE0S0=1\\r' >&4; head -n 2 <&4; head -n 4 <&4; rz <&4 >&4\n  exec 3<>/dev/pts/3; printf 'ATE0DT5550101\\r' >&3; head -n 2 <&3; sz FILE <&3 >&3\nRun the second line in another shell: it dials once B answers at the first ring, and each head ends with CONNECT 9600.\n\nIt ends at Ctrl-C and leaves nothing behind. It needs no privilege. A bare number is seconds for -D; other times need their unit."

@@ -20,6 +20,7 @@ mod looked_after;
 pub(crate) mod modem;
 mod modem_apart;
 mod modem_experiment;
+mod modem_judge;
 mod modem_study;
 mod modem_transfer;
 mod passed_on;

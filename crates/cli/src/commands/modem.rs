@@ -18,6 +18,7 @@ pub(crate) fn run(command: &ModemCommand, output: Output) -> anyhow::Result<u8> 
         ModemCommand::Transfer(arguments) => super::modem_transfer::run(arguments, output),
         ModemCommand::Stalls(arguments) => stalls(arguments, output),
         ModemCommand::Study(arguments) => super::modem_study::run(arguments, output),
+        ModemCommand::Judge(arguments) => super::modem_judge::run(arguments, output),
         ModemCommand::Line(arguments) => line(arguments, output),
         ModemCommand::Serve(arguments) => super::modem_apart::serve(arguments, output),
         ModemCommand::Call(arguments) => super::modem_apart::call(arguments, output),

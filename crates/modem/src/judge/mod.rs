@@ -65,7 +65,7 @@ impl Default for Judgement {
             compared_ms: 5_000,
             line: LineOptions::telephone(),
             losses_at: 35.0,
-            losses_us: vec![2_500, 12_500, 12_700, 25_000, 50_000, 50_300, 100_000, 500_000, 2_000_000],
+            losses_us: vec![12_500, 12_700, 50_000, 100_000, 500_000],
         }
     }
 }

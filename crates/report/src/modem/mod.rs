@@ -1,6 +1,7 @@
-//! `punctual modem`: files over a telephone line, what stalls do to a call, and the paper's tables.
+//! `punctual modem`: files over a telephone line, what stalls do to a call, the paper's tables, and others' modems.
 
 mod answer;
+mod judge;
 mod line;
 mod live;
 mod page;
@@ -9,6 +10,7 @@ pub mod study;
 mod text;
 
 pub use answer::{StallsAnswer, TransferAnswer};
+pub use judge::{JudgeAnswer, Judging, judge_text};
 pub use line::{LineAnswer, Lined, line_text};
 pub use page::transfer_page;
 pub use text::{stalls_text, transfer_text};
