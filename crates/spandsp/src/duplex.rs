@@ -23,6 +23,11 @@ pub struct V22bis {
 impl V22bis {
     /// An end that begins a call with the first sample; `None`: the library has no memory for it.
     pub fn new(library: &'static Library, calls: bool) -> Option<V22bis> {
+        V22bis::hearing(library, calls, CARRIER)
+    }
+
+    /// One to which only what is stronger than this is a carrier, dBm0.
+    pub fn hearing(library: &'static Library, calls: bool, carrier: f32) -> Option<V22bis> {
         let shared = Shared::new();
         let address = shared.address();
         // SAFETY: without a state the library allocates one; both functions take the address of this exchange, which lives
@@ -36,7 +41,7 @@ impl V22bis {
         // SAFETY: the state was just made.
         unsafe {
             (library.v22bis_tx_power)(state, POWER);
-            (library.v22bis_rx_signal_cutoff)(state, CARRIER);
+            (library.v22bis_rx_signal_cutoff)(state, carrier);
         }
         Some(V22bis { library, shared, state })
     }

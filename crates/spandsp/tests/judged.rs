@@ -1,7 +1,7 @@
 //! The library's modems over our line: they connect, they carry bits, noise and lost samples do to them what they should.
 //! Skipped, loudly, where the library is not installed.
 
-use punctual_modem::judge::{Judged, Judgement, judge};
+use punctual_modem::judge::{Candidate, Judged, Judgement, judge};
 use punctual_spandsp::{Library, Theirs};
 
 fn how() -> Judgement {
@@ -73,4 +73,36 @@ fn the_same_seed_gives_the_same_judgement() {
         Judgement { calls: 1, compared_ms: 500, ratios: 20..=22, losses_us: vec![12_700], ..Judgement::default() };
     let Some(once) = judged("spandsp judged twice", &how) else { return };
     assert_eq!(Some(once), judged("spandsp judged twice", &how));
+}
+
+/// Kilobytes of memory that this process occupies.
+fn occupied() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn modems_that_are_gone_leave_no_memory_behind() {
+    const PAIRS: usize = 4_000;
+    let library = match Library::load() {
+        Ok(library) => library,
+        Err(missing) => return punctual_testing::skip("the memory of spandsp's modems", missing),
+    };
+    let all = Theirs::all(library);
+    let make = |count: usize| {
+        for _ in 0..count {
+            for theirs in &all {
+                let mut pair = theirs.pair(true).expect("there is memory for two ends");
+                let (heard, mut sent) = ([0; 100], [0; 100]);
+                pair.iter_mut().for_each(|end| end.process(&heard, &mut sent, &mut || true, &mut |_| ()));
+            }
+        }
+    };
+    // Each state is of a kilobyte and more: those of one kind would be four megabytes and more.
+    make(20);
+    let before = occupied();
+    make(PAIRS);
+    let grown = occupied().saturating_sub(before);
+    assert!(grown < 2_048, "{grown} kB more after {PAIRS} calls of each of {} modems", all.len());
 }
