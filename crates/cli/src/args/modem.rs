@@ -38,7 +38,7 @@ pub(crate) enum ModemCommand {
     Study(ModemStudyArguments),
     /// Judge the line and the modem by the modems of spandsp: wrong bits by noise, lost samples, processor time
     #[command(
-        after_help = "Examples:\n  punctual modem judge                          four modems of spandsp and punctual's at three rates\n  punctual modem judge --modem v29,9600         two of the same rate\n  punctual modem judge --calls 20 --json\n\nIt needs the library spandsp (Debian: libspandsp2), which is loaded at run time, unless only punctual's own are judged. The same seed gives the same answer, but for processor time, in virtual time and without any privilege."
+        after_help = "Examples:\n  punctual modem judge                      spandsp's modems, and punctual's\n  punctual modem judge --modem v29,9600     two of the same rate\n  punctual modem judge --calls 20 --json\n\nIt needs the library spandsp (Debian: libspandsp2), which is loaded at run time, unless only punctual's own are judged. The same seed gives the same answer, but for processor time, in virtual time and without any privilege."
     )]
     Judge(ModemJudgeArguments),
     /// Offer two modems as terminals that ordinary programs can open, with a telephone line between them, in real time

@@ -313,7 +313,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
     (
         "modem judge",
         &[
-            ("modem", "Only these: v22bis, v27ter, v29, v17, 9600, ..."),
+            ("modem", "Only these: v22bis, v29, v17, 9600, ..."),
             ("calls", "Calls for each noise and loss [default: 4]"),
             ("losses", "How long an end loses what comes: 12.5ms,50ms"),
             ("seed", "Chooses the noise and the bits [default: 1]"),
