@@ -118,6 +118,26 @@ fn the_modems_of_spandsp_are_judged_or_said_to_be_missing() {
 }
 
 #[test]
+fn a_file_arrives_over_the_pump_of_spandsp_or_that_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 500);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--pump", "v22bis", "--json"];
+    let output = run(directory.path(), &words);
+    let answer = json(&output);
+    if let Some(error) = answer["error"].as_str() {
+        assert_eq!(code(&output), 1);
+        assert!(error.contains("libspandsp2"), "{error}");
+        punctual_testing::skip("modem transfer over spandsp", error);
+        return;
+    }
+    assert_eq!((code(&output), answer["pump"].as_str()), (0, Some("V.22bis of spandsp")), "{answer}");
+    let attempt = &answer["attempts"][0];
+    assert_eq!((attempt["exact"].as_bool(), attempt["received_bytes"].as_u64()), (Some(true), Some(500)));
+    let output = run(directory.path(), &["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", "thread:other"]);
+    assert_eq!(code(&output), 129, "{}", stderr(&output));
+}
+
+#[test]
 fn who_interrupts_it_keeps_the_attempts_that_are_over() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path(), 2_000);

@@ -3,8 +3,9 @@
 use crate::SAMPLE_RATE;
 use crate::adapter::{Setup, Slot, Stalls};
 use crate::arq::Options;
+use crate::end::Pump;
 use crate::telephone::Telephone;
-use crate::transfer::{Attempt, Transfer};
+use crate::transfer::{Attempt, Course, Transfer};
 use crate::virtual_time::{Direction, FarEnd, Plan};
 use punctual_random::Random;
 
@@ -63,6 +64,9 @@ pub struct Step {
     pub line_ns: u64,
 }
 
+/// Makes the call with a seed and tells how far it is, as in [`Telephone::watched_call`].
+type OneCall<'a> = dyn FnMut(u64, &mut dyn FnMut(usize, u64) -> bool) -> Option<(Attempt, Course)> + 'a;
+
 impl Experiment {
     /// What each of its calls should be.
     pub fn plan(&self, bytes: &[u8]) -> Plan {
@@ -80,12 +84,29 @@ impl Experiment {
     /// Sends the file as often as was asked for. `progress` says whether to go on; if not, only the finished attempts
     /// are returned.
     pub fn transfer(&self, bytes: &[u8], progress: &mut dyn FnMut(Step) -> bool) -> Transfer {
+        self.attempts_by(bytes, progress, &mut |seed, show| {
+            self.telephone.watched_call(self.plan(bytes), seed, bytes, show)
+        })
+    }
+
+    /// The same with other pumps, such as somebody else's; of each pair the first calls.
+    pub fn transfer_with<P: Pump>(
+        &self,
+        bytes: &[u8],
+        pumps: &mut dyn FnMut() -> Option<[P; 2]>,
+        progress: &mut dyn FnMut(Step) -> bool,
+    ) -> Transfer {
+        self.attempts_by(bytes, progress, &mut |seed, show| {
+            self.telephone.call_with(pumps()?, self.plan(bytes), seed, bytes, show)
+        })
+    }
+
+    fn attempts_by(&self, bytes: &[u8], progress: &mut dyn FnMut(Step) -> bool, call: &mut OneCall<'_>) -> Transfer {
         let mut transfer = Transfer { bytes: bytes.len() as u64, ..Transfer::default() };
         for done in 0..self.attempts {
             let seed = self.seed.wrapping_add(u64::from(done));
             let show = &mut |bytes, line_ns| progress(Step { done, of: self.attempts, bytes, line_ns });
-            let called = self.telephone.watched_call(self.plan(bytes), seed, bytes, show);
-            let Some((attempt, course)) = called else { break };
+            let Some((attempt, course)) = call(seed, show) else { break };
             transfer.attempts.push(attempt);
             transfer.courses.push(course);
         }

@@ -77,8 +77,20 @@ impl Telephone {
         bytes: &[u8],
         progress: &mut dyn FnMut(usize, u64) -> bool,
     ) -> Option<(Attempt, Course)> {
-        let mut line = Line::new(seed, self.line);
         let pumps = [self.pump(Role::Calling, plan.setup.buffers.max(2)), self.pump(Role::Answering, 1)];
+        self.call_with(pumps, plan, seed, bytes, progress)
+    }
+
+    /// The same with other pumps, such as somebody else's; the first calls.
+    pub fn call_with<P: Pump>(
+        &self,
+        pumps: [P; 2],
+        plan: Plan,
+        seed: u64,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(usize, u64) -> bool,
+    ) -> Option<(Attempt, Course)> {
+        let mut line = Line::new(seed, self.line);
         let called = call(plan, seed, bytes, pumps, &mut |near, far| line.pass(near, far), progress);
         called.map(|called| (called.attempt, called.course))
     }

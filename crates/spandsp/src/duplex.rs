@@ -6,10 +6,10 @@ use punctual_modem::end::{Pump, PumpStatus};
 
 /// The power that makes what is sent as strong as what our own datapump sends, dBm0 as this modem counts them.
 const POWER: f32 = -13.44;
-/// What is weaker is no carrier, dBm0: 18 dB below what is sent, as our line weakens nothing. At -43 it takes noise 22 dB
+/// What is weaker is no carrier, dBm0: 16 dB below what is sent, as our line weakens nothing. At -43 it takes noise 22 dB
 /// below the signal for a carrier. At -25 it begins to look for the other end's offer of 2,400 bit/s so late
 /// that it misses that in half of the calls, and stays at 1,200.
-const CARRIER: f32 = -30.0;
+const CARRIER: f32 = -28.0;
 
 /// An end of a call by V.22bis: 2,400 bit/s in both directions, each in a band of its own.
 #[derive(Debug)]

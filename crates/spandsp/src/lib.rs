@@ -11,8 +11,10 @@ mod duplex;
 mod exchange;
 mod library;
 mod one_way;
+mod resampler;
 
 pub use candidate::Theirs;
 pub use duplex::V22bis;
 pub use library::{Library, Missing};
 pub use one_way::{OneWay, Receiver, Sender};
+pub use resampler::Resampled;

@@ -192,6 +192,9 @@ pub(crate) struct ModemTransferArguments {
     /// Render an HTML report with the samples that were pending in each call
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
+    /// Whose datapumps both ends have, in virtual time: v22bis is that of the library spandsp, where it is installed
+    #[arg(long, value_name = "PUMP", default_value = "punctual", conflicts_with = "context")]
+    pub(crate) pump: PumpName,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,
@@ -226,6 +229,15 @@ pub(crate) enum DirectionName {
     Download,
     /// From the calling end
     Upload,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PumpName {
+    /// Its own, at 4,800 to 14,400 bit/s
+    Punctual,
+    /// V.22bis of spandsp, at 2,400 or 1,200 bit/s
+    #[value(name = "v22bis")]
+    V22bis,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

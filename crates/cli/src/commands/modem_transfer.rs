@@ -2,7 +2,7 @@
 
 use super::artifacts::{self, Artifacts};
 use super::modem_experiment::{Steps, experiment};
-use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments};
+use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments, PumpName};
 use crate::output::{self, Output, Usage};
 use crate::progress::ReadyProgress;
 use anyhow::{Context as _, anyhow, bail};
@@ -16,6 +16,7 @@ use punctual_modem::virtual_time::{Direction, FarEnd};
 use punctual_recording::{format_ns, input, without_error_number};
 use punctual_report::device::Run;
 use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
+use punctual_spandsp::{Library, Resampled, V22bis};
 use punctual_study::device::DeviceRunPlan;
 use punctual_study::modem::live::{self, LivePlan};
 use std::io::ErrorKind;
@@ -50,14 +51,30 @@ pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow:
     match &plan {
         None => {
             let mut steps = steps;
-            let transfer = experiment.transfer(&bytes, &mut |step| show(&mut steps, &step, bytes.len()));
+            let library = match arguments.pump {
+                PumpName::Punctual => None,
+                PumpName::V22bis => Some(Library::load()?),
+            };
+            let progress = &mut |step: Step| show(&mut steps, &step, bytes.len());
+            let transfer = match library {
+                None => experiment.transfer(&bytes, progress),
+                Some(library) => experiment.transfer_with(&bytes, &mut || v22bis(library), progress),
+            };
+            let pump = library.map(|_| "V.22bis of spandsp");
             let interrupted = steps.done();
             let file = arguments.file.display().to_string();
-            let sent = Sent { file: &file, experiment: &experiment, transfer: &transfer, interrupted, live: None };
+            let sent =
+                Sent { file: &file, experiment: &experiment, pump, transfer: &transfer, interrupted, live: None };
             tell(arguments, &sent, output)
         }
         Some(plan) => in_real_time(arguments, plan, &bytes, steps, output),
     }
+}
+
+/// Two ends of spandsp's; the first calls.
+fn v22bis(library: &'static Library) -> Option<[Resampled<V22bis>; 2]> {
+    let end = |calls| V22bis::new(library, calls).map(Resampled::new);
+    Some([end(true)?, end(false)?])
 }
 
 fn in_real_time(
@@ -91,7 +108,8 @@ fn in_real_time(
         devices: devices.map(|run| Run { path: &run.path, document: &run.document, activations: &run.activations }),
     };
     let experiment = &plan.experiment;
-    tell(arguments, &Sent { file: &file, experiment, transfer: &made.transfer, interrupted, live: Some(live) }, output)
+    let (pump, transfer) = (None, &made.transfer);
+    tell(arguments, &Sent { file: &file, experiment, pump, transfer, interrupted, live: Some(live) }, output)
 }
 
 /// Shows progress; returns whether to go on.

@@ -20,6 +20,8 @@ pub struct TransferAnswer<'a> {
     file: &'a str,
     bytes: u64,
     direction: &'static str,
+    /// Whose pumps both ends had; `null`: punctual's own. To others, the highest rate below is nothing.
+    pump: Option<&'a str>,
     how: How,
     successes: usize,
     /// Of the attempts that succeeded.
@@ -42,6 +44,7 @@ impl<'a> TransferAnswer<'a> {
             file: sent.file,
             bytes: sent.transfer.bytes,
             direction: direction_name(sent.experiment.direction),
+            pump: sent.pump,
             how: How::new(sent.experiment),
             successes: sent.transfer.successes(),
             seconds: sent.transfer.seconds().map(SecondsRow::new),

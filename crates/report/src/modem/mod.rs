@@ -29,6 +29,8 @@ pub struct Sent<'a> {
     pub file: &'a str,
     /// How it was to be sent.
     pub experiment: &'a Experiment,
+    /// Whose pumps both ends had, if not ours.
+    pub pump: Option<&'a str>,
     /// What became of it.
     pub transfer: &'a Transfer,
     /// Fewer attempts than asked for were made, because somebody stopped it.

@@ -31,7 +31,7 @@ pub fn transfer_page(sent: &Sent<'_>) -> String {
         );
         parts.push(Part::new("devices", "The devices beside them", body));
     }
-    let told = how(sent.experiment);
+    let told = how(sent.experiment, sent.pump);
     let lines: Vec<String> = told.lines().map(|line| format!("<li>{}</li>", escape(line))).collect();
     parts.push(Part::new("how", "How they were made", format!("<ul>{}</ul>\n", lines.concat())));
     let warnings = sent.live.as_ref().map(LiveSent::troubles).unwrap_or_default();

@@ -15,7 +15,7 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     let (bytes, direction) = (counted(transfer.bytes, "byte"), direction_name(experiment.direction));
     let time = sent.live.as_ref().map_or_else(|| "in virtual time".to_owned(), live::time);
     let _ = writeln!(text, "{file}, {bytes}, {direction}; {time}");
-    text += &how(experiment);
+    text += &how(experiment, sent.pump);
     if let (Some(seconds), Some(throughput)) = (transfer.seconds(), transfer.throughput()) {
         let header = ["min s", "max s", "mean s", "std dev", "successes", "bit/s"];
         let row = vec![
@@ -47,18 +47,16 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
     text
 }
 
-/// How the two ends and the line between them are set up.
-pub(super) fn how(experiment: &Experiment) -> String {
+/// How the two ends and the line between them are set up; with a pump that is not ours, its name.
+pub(super) fn how(experiment: &Experiment, pump: Option<&str>) -> String {
     let Experiment { telephone, .. } = experiment;
     let line = &telephone.line;
     let noise = line.signal_to_noise.map_or_else(|| "no noise".to_owned(), |noise| format!("noise {noise} dB below"));
     let echo = line.echo.map_or_else(|| "no echo".to_owned(), |echo| format!("echo {echo} dB below"));
     let law = if line.companding.is_some() { "companded" } else { "not companded" };
-    let mut text = format!(
-        "line: at most {} bit/s, {noise}, {echo}, {law}; far end: {}\n",
-        grouped(telephone.max_rate.bits_per_second().into()),
-        far_end_name(experiment.far_end),
-    );
+    let ours = || format!("at most {} bit/s", grouped(telephone.max_rate.bits_per_second().into()));
+    let pump = pump.map_or_else(ours, str::to_owned);
+    let mut text = format!("line: {pump}, {noise}, {echo}, {law}; far end: {}\n", far_end_name(experiment.far_end));
     text += &calling_end(experiment);
     if let Some(slot) = experiment.slot {
         let _ = writeln!(text, "its processor: {} of every {}", format_ns(slot.runtime_ns), format_ns(slot.period_ns));
@@ -124,7 +122,7 @@ fn attempts(sent: &Sent<'_>) -> String {
 /// The table of stalls: the verdict first.
 pub fn stalls_text(stalled: &Stalled<'_>) -> String {
     let mut text = format!("{}\n\nOne stall a call, at a point by chance; in virtual time\n", stalled.verdict());
-    text += &how(stalled.experiment);
+    text += &how(stalled.experiment, None);
     let header = [
         "direction",
         "stall",
@@ -189,8 +187,12 @@ mod tests {
         let attempts = vec![attempt(Ending::Arrived, Some(174_250_000_000)), attempt(Ending::HungUp, None)];
         let transfer = Transfer { bytes: 200_000, attempts, ..Transfer::default() };
         let experiment = Experiment::default();
-        let sent = Sent { file: "a.gz", experiment: &experiment, transfer: &transfer, interrupted: false, live: None };
+        let (experiment, transfer) = (&experiment, &transfer);
+        let sent = Sent { file: "a.gz", experiment, pump: None, transfer, interrupted: false, live: None };
+        let foreign = transfer_text(&Sent { pump: Some("V.22bis of spandsp"), live: None, ..sent });
+        assert!(foreign.contains("line: V.22bis of spandsp, noise 35 dB below"), "{foreign}");
         let text = transfer_text(&sent);
+        assert!(text.contains("line: at most 9,600 bit/s, noise 35 dB below"), "{text}");
         assert!(text.contains("in virtual time"), "{text}");
         assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s on average.\n"), "{text}");
         for part in ["slack 10.7 ms", "1 of 2: the far end hung up", "hung up", "9182", "noise 35 dB below"] {
@@ -258,7 +260,8 @@ mod tests {
         };
         let experiment = Experiment::default();
         let live = Some(live);
-        let sent = Sent { file: "a<b>", experiment: &experiment, transfer: &transfer, interrupted: false, live };
+        let (experiment, transfer) = (&experiment, &transfer);
+        let sent = Sent { file: "a<b>", experiment, pump: None, transfer, interrupted: false, live };
         let text = transfer_text(&sent);
         for part in [
             "4 of 4 calls arrived exact",
