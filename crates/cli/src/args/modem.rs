@@ -192,7 +192,8 @@ pub(crate) struct ModemTransferArguments {
     /// Render an HTML report with the samples that were pending in each call
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Whose datapumps both ends have, in virtual time: v22bis is that of the library spandsp, where it is installed
+    /// Whose datapumps both ends have, in virtual time: v22bis is that of the library spandsp, where it is installed, at 2,400
+    /// bit/s whatever --rate says
     #[arg(long, value_name = "PUMP", default_value = "punctual", conflicts_with = "context")]
     pub(crate) pump: PumpName,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
