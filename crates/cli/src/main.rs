@@ -137,8 +137,8 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         }
         _ => one_line(&error.to_string()),
     };
-    let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
-    let (message, suggested) = match suggestion(error) {
+    let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words)).or_else(|| of_exports(error));
+    let (message, suggested) = match suggestion(error).or_else(|| subcommand_meant(error, words)) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
     };
@@ -167,6 +167,19 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     kinds.into_iter().find_map(of)
 }
 
+/// The subcommand that is most like a word which its command does not know.
+fn subcommand_meant(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<String> {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return None,
+    };
+    let Some(ContextValue::String(unknown)) = error.get(kind) else { return None };
+    let names = help::subcommands(words);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    punctual_device::nearest(unknown, &names)
+}
+
 /// The load or drill whose name is most like an unknown word, and the message without the full list.
 fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<String>) {
     let Some(source) = error.source() else { return (message, None) };
@@ -184,7 +197,7 @@ fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<Stri
 }
 
 /// What cyclictest's options that `record` does not have mean here, by letter and by name.
-const CYCLICTEST: [(&str, &str, &str); 8] = [
+const CYCLICTEST: [(&str, &str, &str); 13] = [
     ("-t", "--threads", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
     ("-S", "--smp", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
     ("-m", "--mlockall", "cyclictest's -m is not needed here: memory is always locked where that is allowed"),
@@ -192,6 +205,15 @@ const CYCLICTEST: [(&str, &str, &str); 8] = [
     ("-l", "--loops", "cyclictest's -l, a number of loops, is a time here: 10,000 loops of 1 ms are -D 10s"),
     ("-d", "--distance", "cyclictest's -d is not needed here: all threads have the interval of -i"),
     ("-c", "--clock", "cyclictest's -c is not needed here: threads always sleep by CLOCK_MONOTONIC"),
+    ("-a", "--affinity", "cyclictest's --affinity is -a here, or --cpus"),
+    ("-p", "--prio", "cyclictest's --prio is -p here, or --priority"),
+    ("-b", "--breaktrace", "cyclictest's --breaktrace is -b here, or --break"),
+    (
+        "-N",
+        "--nsecs",
+        "cyclictest's -N is not needed here: recordings are in nanoseconds, and answers name their units",
+    ),
+    ("--laptop", "--laptop", "cyclictest's --laptop is --no-power-request here: processors may enter deep idle states"),
     ("-H", "--histofall", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
 ];
 
@@ -228,6 +250,19 @@ fn of_recordings(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
         "`compare --repeat` measures punctual's own threads only: record the sides in turn with `punctual record`, each in a \
          directory of its own, and compare these: `punctual compare A B`",
     )
+}
+
+/// Options by which other programs write an answer into a file, and what prints it here.
+const EXPORTS: [(&str, &str); 3] = [
+    ("--export-markdown", "`--markdown` prints the answer as Markdown; `> FILE.md` behind it makes a file of it"),
+    ("--export-json", "`--json` prints the answer as JSON; `> FILE.json` behind it makes a file of it"),
+    ("--export-csv", "`punctual report RECORDING --csv` prints a table; `> FILE.csv` behind it makes a file of it"),
+];
+
+/// What somebody means who wants the answer in a file.
+fn of_exports(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    EXPORTS.iter().find(|(option, _)| unknown == option).map(|(_, instead)| *instead)
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

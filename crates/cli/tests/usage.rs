@@ -171,7 +171,40 @@ const MISSPELT: &[(&[&str], &str)] = &[
     (&["lab", "run", "--kernel", "6.12", "--", "recrod"], "record"),
     (&["capabilities", "fligt recorder"], "flight recorder"),
     (&["completions", "bsah"], "bash"),
+    (&["log", "sho", "a"], "show"),
+    (&["interact", "lern"], "learn"),
+    (&["reserve", "unod"], "undo"),
+    (&["reserve", "lsit"], "list"),
+    (&["help", "recrod"], "record"),
 ];
+
+/// Options as other programs have them, and what stands in the hint for each.
+const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["report", "a", "--export-markdown", "a.md"], "`--markdown` prints the answer as Markdown"),
+    (&["check", "--export-markdown=a.md"], "`--markdown` prints the answer as Markdown"),
+    (&["compare", "a", "b", "--export-json", "a.json"], "`--json` prints the answer as JSON"),
+    (&["report", "a", "--export-csv", "a.csv"], "`punctual report RECORDING --csv`"),
+    (&["record", "--affinity", "1"], "--affinity is -a here"),
+    (&["record", "--prio=80"], "--prio is -p here"),
+    (&["record", "--breaktrace", "100"], "--breaktrace is -b here"),
+    (&["record", "-N"], "-N is not needed here"),
+    (&["record", "--laptop"], "--laptop is --no-power-request here"),
+];
+
+/// Each is wrong usage, and its hint names the option that does the same here.
+#[test]
+fn an_option_of_another_program_is_answered_by_the_one_that_does_it_here() {
+    let directory = tempfile::tempdir().unwrap();
+    for (words, instead) in FROM_ELSEWHERE {
+        let output = run(directory.path(), words);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 129, "{words:?}: {said}");
+        let hint = said.lines().nth(1).unwrap_or_default();
+        assert!(hint.starts_with("hint: ") && hint.contains(instead), "{words:?}: {said}");
+        assert!(!said.contains("did you mean") && said.lines().count() == 2, "{words:?}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
+}
 
 /// Each is wrong usage, said in one line, and the nearest name is given, in JSON too.
 #[test]

@@ -77,15 +77,22 @@ pub(crate) fn is_brief(words: &[std::ffi::OsString]) -> bool {
 
 /// The subcommands of the command that these words name, after a colon; empty if it has none.
 pub(crate) fn subcommands_of(words: &[std::ffi::OsString]) -> String {
-    let mut found = command();
+    let names = subcommands(words);
+    if names.is_empty() { String::new() } else { format!(": give one of {}", names.join(", ")) }
+}
+
+/// The names of these subcommands. Options may stand before the command's name.
+pub(crate) fn subcommands(words: &[std::ffi::OsString]) -> Vec<String> {
+    let (mut found, mut is_named) = (command(), false);
     for word in words.iter().skip(1) {
         match word.to_str().and_then(|word| found.find_subcommand(word)).cloned() {
-            Some(named) => found = named,
-            None => break,
+            Some(named) => (found, is_named) = (named, true),
+            None if is_named => break,
+            None => {}
         }
     }
-    let names: Vec<&str> = found.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
-    if names.is_empty() { String::new() } else { format!(": give one of {}", names.join(", ")) }
+    let visible = found.get_subcommands().filter(|one| !one.is_hide_set());
+    visible.map(|one| one.get_name().to_owned()).collect()
 }
 
 fn every_group(command: &Command) -> impl Iterator<Item = (&'static str, Vec<&str>)> {

@@ -85,10 +85,19 @@ fn until_it_ends(mut running: Running<'_>, interrupted: &Interrupted) -> bool {
     keeps_it
 }
 
+/// What stands where a device may stand, too.
+const SUBCOMMANDS: [&str; 3] = ["run", "list", "undo"];
+
 /// The soft device that the user asked for.
 pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<DeviceSubject> {
     let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
-    let profile = catalogue.parse_spec(name.trim()).map_err(|error| Usage(error.to_string()))?;
+    let profile = catalogue.parse_spec(name.trim()).map_err(|error| {
+        let meant = punctual_device::nearest(name.trim(), &SUBCOMMANDS);
+        Usage(meant.map_or_else(
+            || error.to_string(),
+            |meant| format!("`{}` is neither a device nor a subcommand: did you mean `{meant}`?", name.trim()),
+        ))
+    })?;
     Ok(DeviceSubject {
         work: crate::commands::device::decode_or_filter(&profile, &catalogue, arguments.work.as_ref())?,
         profile,
