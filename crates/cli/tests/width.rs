@@ -100,6 +100,23 @@ fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
     assert!(ones > 20, "only {ones} ones were met");
 }
 
+/// What `docs/style.md` replaces is in no answer and no help.
+#[test]
+fn no_answer_has_a_word_that_the_style_page_replaces() {
+    const REPLACED: [&str; 4] = ["latest", "without kernel event", "blamed", "writes a page"];
+    let helps = every_command().into_iter().map(|command| format!("{command} --help"));
+    let (mut lines, mut wrong) = (0, Vec::new());
+    for command in COMMANDS.iter().map(|command| (*command).to_owned()).chain(helps) {
+        // So wide that no sentence is broken.
+        let (text, _) = said(&command, &[("COLUMNS", "2000")]);
+        lines += text.lines().count();
+        let replaced = text.lines().filter(|line| REPLACED.iter().any(|words| line.contains(words)));
+        wrong.extend(replaced.map(|line| format!("punctual {command}: {line}")));
+    }
+    assert!(lines > 2_000, "only {lines} lines were read");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The verdict has not scrolled away when what to do next appears.
 #[test]
 fn who_was_late_and_what_to_do_next_fit_a_terminal() {

@@ -12,7 +12,7 @@ use super::words::{
     admission_note, assumptions, late_in_words, late_too_in_words, schedulable_in_words, unknown_in_words,
     unknown_with_latency_in_words,
 };
-use crate::{Error, Input};
+use crate::{Error, Input, under_load};
 use punctual_recording::{Stage, format_ns};
 
 /// The verdict on a task set.
@@ -281,10 +281,10 @@ fn latency_figures(
     let figure = |task: &Task| latency_figure(input, &tails, stage, task.permitted_s, task.period_ns).map(Some);
     let figures = set.tasks.iter().map(figure).collect::<Result<Vec<_>, Error>>()?;
     notes.push(format!(
-        "latency: {} of {} under load {}, recorded without these tasks",
+        "latency: {} of {} {}, recorded without these tasks",
         stage.name(),
         input.measure,
-        input.load
+        under_load(&input.load)
     ));
     if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
         let text = "the recording is too short for a permitted rate: each task is charged the longest latency seen, \

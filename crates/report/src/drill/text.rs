@@ -156,7 +156,7 @@ pub fn list_text(lines: &[DrillLine]) -> String {
     let mut text = format!(
         "{}\n\n{}\n",
         list_verdict(lines),
-        table(&["drill", "here", "what happens", "blamed as", "on"], 5..5, rows)
+        table(&["drill", "here", "what happens", "kind of cause", "name"], 5..5, rows)
     );
     let reasons: Vec<&DrillLine> = lines.iter().filter(|line| line.available != "yes").collect();
     if !reasons.is_empty() {

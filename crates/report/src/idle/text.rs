@@ -214,7 +214,7 @@ fn calibrated(text: &mut String, gaps: &GapDocument) {
             text,
             "CPU {}: to count to {} took {} when calibrated; while measuring {found}: {judged}",
             cpu.cpu,
-            count.count,
+            grouped(count.count),
             format_ns(count.calibrated_ns)
         );
     }

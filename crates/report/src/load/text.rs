@@ -74,10 +74,11 @@ pub(super) fn list_verdict(rows: &[LoadRow]) -> String {
     let real: Vec<&LoadRow> = rows.iter().filter(|row| row.real).collect();
     let there = real.iter().filter(|row| row.missing.is_empty()).count();
     let advice = match real.iter().find(|row| !row.missing.is_empty()) {
-        Some(row) => format!(": punctual load install {}", row.name),
+        Some(row) => format!("; `punctual load install {}` gets what it needs.", row.name),
         None => ".".to_owned(),
     };
-    format!("{there} of {} loads of real programs are installed{advice}", real.len())
+    let are = if there == 1 { "is" } else { "are" };
+    format!("{there} of {} loads of real programs {are} installed{advice}", real.len())
 }
 
 /// The loads there are, for people.
@@ -162,7 +163,9 @@ mod tests {
         let rows = [row("cpu", false, &["stress-ng"]), row("office", true, &["soffice"]), row("web", true, &[])];
         let text = load_list_text(&rows);
         assert!(
-            text.starts_with("1 of 2 loads of real programs are installed: punctual load install office"),
+            text.starts_with(
+                "1 of 2 loads of real programs is installed; `punctual load install office` gets what it needs."
+            ),
             "{text}"
         );
         assert!(text.contains("built in") && text.contains("2.5"), "{text}");

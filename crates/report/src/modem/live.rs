@@ -50,7 +50,7 @@ pub(super) fn machine(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
         "CPU time",
         "CPU %",
         "datapump %",
-        "latest",
+        "late at most",
         "host took",
         "underruns then",
         "pending p50",
@@ -79,7 +79,7 @@ pub(super) fn machine(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
     if live.calls.len() > MAX_LISTED {
         let _ = write!(
             text,
-            "\nof {}, the {MAX_LISTED} with the most underruns, and then the latest",
+            "\nof {}, the {MAX_LISTED} with the most underruns, and then the longest delays",
             counted(live.calls.len(), "call")
         );
     }

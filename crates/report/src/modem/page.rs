@@ -88,7 +88,7 @@ fn calls(sent: &Sent<'_>) -> String {
     let mut heads =
         vec!["seconds", "bit/s", "retrains", "CRC errors", "far", "resent", "underruns", "overruns", "lost samples"];
     if live.is_some() {
-        heads.extend(["CPU %", "datapump %", "latest ms", "host took ms"]);
+        heads.extend(["CPU %", "datapump %", "late at most ms", "host took ms"]);
     }
     body.push_str("<th scope=\"col\">attempt</th><th scope=\"col\">ending</th>");
     heads.iter().for_each(|head| body += &format!("<th scope=\"col\" class=\"n\">{head}</th>"));

@@ -56,8 +56,10 @@ fn list(output: Output) -> anyhow::Result<u8> {
         0,
         || ExperimentsAnswer::new(&experiments),
         || {
-            let mut text =
-                format!("{} experiments come with the program: punctual sim run NAME\n\n", experiments.len());
+            let mut text = format!(
+                "{} experiments come with the program; `punctual sim run NAME` runs one.\n\n",
+                experiments.len()
+            );
             for (name, experiment) in names().zip(&experiments) {
                 let cases: Vec<&str> = experiment.cases().collect();
                 text += &format!(
