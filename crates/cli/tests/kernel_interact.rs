@@ -193,7 +193,7 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
     };
     let exceeded = limited("key:max=1ns", "a.punctual");
     assert_eq!(code(&exceeded), 2, "{}", stderr(&exceeded));
-    assert!(stdout(&exceeded).contains("Limit exceeded"), "{}", stdout(&exceeded));
+    assert!(stdout(&exceeded).contains("Over the limit: "), "{}", stdout(&exceeded));
     assert_eq!(code(&limited("key:max=1h", "b.punctual")), 0);
     assert_eq!(code(&limited("page:max=1h", "c.punctual")), 1, "nothing to judge");
     std::fs::write(directory.path().join("wrong.toml"), script.replace("type", "tipe")).unwrap();

@@ -259,7 +259,7 @@ fn what_a_recording_cannot_carry_is_refused_with_what_would() {
         assert!(refused.is_some() && verdict.contains(word), "{verdict}");
     }
     let (refused, verdict) = clean(70);
-    assert!(refused.is_none() && verdict.contains("from 70s recorded: 0 to 0 in a run of that length"), "{verdict}");
+    assert!(refused.is_none() && verdict.contains("from 70.0 s recorded: 0 to 0 in a run of that length"), "{verdict}");
     let wakeups: Vec<Wakeup> = (0..30_000).map(|index| wakeup(index, 0)).collect();
     let mut faster = WhatIf::new(333 * MICROSECOND, 2, 10 * MICROSECOND, Context::Thread(80));
     faster.interference = Some(Interference::from_wakeups(1_000_000, &wakeups));

@@ -426,7 +426,7 @@ impl<'a> InteractReport<'a> {
         for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
             match limit.found_ns {
                 Some(found) => verdict.push_str(&format!(
-                    " Limit exceeded: {} of {kind} is {}, above {}.",
+                    " Over the limit: {} of {kind} is {}; {} is allowed.",
                     limit.what,
                     show(found),
                     show(limit.limit_ns)

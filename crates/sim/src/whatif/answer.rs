@@ -4,9 +4,9 @@ use super::{Context, Interval, WhatIf};
 use crate::error::Result;
 use crate::machine::Engine;
 use crate::observe::{Activation, Observer, Unit};
-use crate::time::{NANOSECOND, Picoseconds, SECOND, format_span};
+use crate::time::{NANOSECOND, Picoseconds, SECOND};
 use crate::watch::{ToTheEnd, Watch};
-use punctual_recording::{Distribution, counted};
+use punctual_recording::{Distribution, counted, format_ns, grouped};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +40,12 @@ pub struct Answer {
 impl Answer {
     /// One sentence.
     pub fn verdict(&self) -> String {
-        let time = format_span(self.exposure);
+        let time = format_ns(self.exposure / NANOSECOND);
+        let all = grouped(self.activations);
         let counted = match self.misses {
-            0 => format!("No buffer of {} missed in {time} of simulated time", self.activations),
+            0 => format!("No buffer of {all} missed in {time} of simulated time"),
             misses => {
-                format!("{} of {} missed in {time} of simulated time", counted(misses, "buffer"), self.activations)
+                format!("{} of {all} missed in {time} of simulated time", counted(misses, "buffer"))
             }
         };
         match &self.interval {
@@ -67,7 +68,7 @@ impl Answer {
                         format!("{within}, 95 times of 100 while the machine changes no more than between the rounds.")
                     }
                 };
-                format!("{counted}, from {} recorded{rounds}: {said}", format_span(interval.recorded))
+                format!("{counted}, from {} recorded{rounds}: {said}", format_ns(interval.recorded / NANOSECOND))
             }
         }
     }
