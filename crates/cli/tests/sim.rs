@@ -3,7 +3,9 @@
 mod support;
 
 use punctual_recording::Recording;
+use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use support::{code, json, run, signal, start, stderr, stdout, wait_until};
 
 #[test]
@@ -196,9 +198,29 @@ fn catches(child: &std::process::Child, signal: i32) -> bool {
     caught.is_some_and(|caught| caught & 1 << (signal - 1) != 0)
 }
 
+/// How soon a computation ends after Ctrl-C. It says that it was interrupted, and keeps what it computed.
+fn time_to_end(directory: &Path, words: &[&str]) -> Duration {
+    let child = start(directory, &[&["sim"], words, &["--json"]].concat());
+    // On a busy machine it takes a while until the program handles signals at all.
+    assert!(wait_until(|| catches(&child, libc::SIGINT)), "{words:?}");
+    std::thread::sleep(Duration::from_millis(700));
+    let asked = Instant::now();
+    signal(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let took = asked.elapsed();
+    assert_eq!(code(&output), 1, "{words:?}: {}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!(answer["interrupted"], true, "{words:?}: {answer}");
+    let verdict = answer["verdict"].as_str().unwrap();
+    assert!(verdict.to_lowercase().contains("interrupted"), "{words:?}: {verdict}");
+    took
+}
+
 /// Each of these takes far longer than the time that it gets.
 #[test]
-fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
+fn ctrl_c_ends_a_computation_soon_and_keeps_what_was_computed() {
+    // It takes tenths of a second on an idle machine.
+    const SOON: Duration = Duration::from_secs(8);
     let directory = tempfile::tempdir().unwrap();
     run(directory.path(), &["sim", "run", "nt-timers-table3", "--set", "duration=40s", "-o", "a.punctual"]);
     let mut met = 0;
@@ -209,17 +231,13 @@ fn ctrl_c_ends_a_computation_and_keeps_what_was_computed() {
         &["whatif", "--device", "modem", "--interference", "a.punctual", "-D", "20d"],
         &["whatif", "--device", "modem", "--context", "slots:1/4", "-D", "20d", "--sweep", "period=4..40"],
     ] {
-        let child = start(directory.path(), &[&["sim"], words, &["--json"]].concat());
-        // On a busy machine it takes a while until the program handles signals at all.
-        assert!(wait_until(|| catches(&child, libc::SIGINT)), "{words:?}");
-        std::thread::sleep(std::time::Duration::from_millis(700));
-        signal(&child, libc::SIGINT);
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(code(&output), 1, "{words:?}: {}", stderr(&output));
-        let answer = json(&output);
-        assert_eq!(answer["interrupted"], true, "{words:?}: {answer}");
-        let verdict = answer["verdict"].as_str().unwrap();
-        assert!(verdict.to_lowercase().contains("interrupted"), "{words:?}: {verdict}");
+        // Others may keep the CPUs once; what a program waits for, it waits for each time.
+        let mut all = Vec::new();
+        let is_soon = (0..3).any(|_| {
+            all.push(time_to_end(directory.path(), words));
+            all.last().is_some_and(|took| *took < SOON)
+        });
+        assert!(is_soon, "{words:?} ended {all:?} after Ctrl-C");
         met += 1;
     }
     assert_eq!(met, 5);
