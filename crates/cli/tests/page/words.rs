@@ -1,7 +1,8 @@
 //! Pages say in words what the text says.
 
+use crate::browser::between;
 use crate::recordings::write;
-use crate::support::{self, punctual, skip, stderr};
+use crate::support::{self, json, punctual, run, skip, stderr};
 use serde_json::Value;
 use std::process::Command;
 
@@ -69,5 +70,58 @@ fn the_page_of_causes_says_what_left_no_evidence() {
     for example in examples {
         let table = example.split("</table>").next().unwrap();
         assert!(table.contains("data-label=\"us\"") && table.contains(">total</th>"), "{table}");
+    }
+}
+
+/// Commands that render a page, with the line above its heading.
+const ABOVE: [(&str, &str); 14] = [
+    ("report record.punctual", "punctual report · machine · 2026-11-22 17:24:05 UTC"),
+    ("report comm.punctual", "punctual report · machine · 2026-11-22 17:24:20 UTC"),
+    ("report idle.punctual", "punctual report · machine · 2026-11-22 17:24:25 UTC"),
+    ("report validate.punctual", "punctual report · machine · 2026-11-22 17:24:26 UTC"),
+    ("report timers.punctual", "punctual report · machine · 2026-11-22 17:24:36 UTC"),
+    ("report device.punctual", "punctual report · machine · 2026-11-22 17:25:15 UTC"),
+    ("report log.punctual", "punctual report · machine · 2026-11-22 17:26:27 UTC"),
+    ("report check", "punctual report · machine · 2026-11-22 19:15:28 UTC"),
+    ("report interact.punctual", "punctual interact · machine · 2026-11-23 04:19:38 UTC"),
+    ("report sim.punctual", "punctual report"),
+    ("why why.punctual", "punctual why · machine · 2026-11-22 17:25:13 UTC"),
+    ("compare check/idle.punctual check/loaded.punctual", "punctual compare · 2026-11-22 19:15:28 UTC"),
+    ("compare interact.punctual interact.punctual", "punctual compare · 2026-11-23 04:19:38 UTC"),
+    ("forecast check", "punctual forecast · machine · 2026-11-22 19:15:28 UTC · watched for 2.00 s"),
+];
+
+/// All pages are of one family: above the heading stands which command made them, of which machine and when; below it the
+/// answer, then links to the parts. The last part of a page of recordings says where they come from.
+#[test]
+fn every_page_says_what_it_is_about_and_leads_to_its_parts() {
+    let golden = support::golden();
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("a.html");
+    let place = page.to_str().unwrap();
+    for (command, above) in ABOVE {
+        let words: Vec<&str> = command.split(' ').chain(["--json", "--html", place]).collect();
+        let output = run(&golden, &words);
+        if support::stdout(&output).contains("Node.js") {
+            return skip("pages of one family", "the program was built without the script of the pages");
+        }
+        let answer = json(&output);
+        let html = std::fs::read_to_string(&page).unwrap();
+        let header = between(&html, "<header>", "</header>");
+        assert_eq!(between(header, "<p class=\"context\">", "</p>"), above, "{command}");
+        assert!(header.contains("<h1>"), "{command}: {header}");
+        // As far as no letter of it is written otherwise in HTML.
+        let verdict = answer["verdict"].as_str().unwrap();
+        let beginning = verdict.split(['`', '<', '>', '&', '"', '\'']).next().unwrap();
+        assert!(beginning.len() > 20 && header.contains(beginning), "{command}: {verdict}");
+        let links = between(&html, "<nav aria-label=\"Sections\">", "</nav>");
+        let parts: Vec<&str> =
+            links.split("href=\"#").skip(1).filter_map(|link| link.split_once('"')).map(|(part, _)| part).collect();
+        assert!(parts.len() >= 3, "{command}: {links}");
+        for part in &parts {
+            assert_eq!(html.matches(&format!("<h2 id=\"{part}\"")).count(), 1, "{command}: {part}");
+        }
+        assert_eq!(parts.contains(&"provenance"), !command.starts_with("forecast"), "{command}: {parts:?}");
+        std::fs::remove_file(&page).unwrap();
     }
 }

@@ -131,4 +131,26 @@ mod tests {
         list("warnings", "Know this first", &lines[..3], &mut short);
         assert!(short.matches("<li>").count() == 3 && !short.contains("<details>"), "{short}");
     }
+
+    /// Pages are looked at for faults of layout in one theme only: so the other may move nothing.
+    #[test]
+    fn the_dark_theme_changes_nothing_but_colours() {
+        let head = Head { title: "", context: "", verdict: "", next: &[], warnings: &[], blind: &[] };
+        let html = standing(&head, &[], "");
+        let (mut themes, mut colours) = (0, 0);
+        for theme in html.split("@media (prefers-color-scheme:dark){").skip(1) {
+            let inside = theme.split_once("}}").map_or(theme, |(inside, _)| inside);
+            let declarations = inside.strip_prefix(":root{").unwrap_or_else(|| panic!("{inside}"));
+            for declaration in declarations.split(';').map(str::trim) {
+                let (name, value) = declaration.split_once(':').unwrap_or((declaration, ""));
+                assert!(name.starts_with("--") && value.starts_with('#'), "{declaration}");
+                // A colour of the light theme, too.
+                assert!(html.matches(&format!("{name}:#")).count() >= 2, "{declaration}");
+                colours += 1;
+            }
+            themes += 1;
+        }
+        assert_eq!(themes, html.matches("color-scheme:dark").count(), "a theme is written otherwise");
+        assert!(themes == 2 && colours > 20, "{colours} colours in {themes} themes");
+    }
 }
