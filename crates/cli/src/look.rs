@@ -107,8 +107,13 @@ fn without_sudo(text: &str) -> String {
     text.replace("`sudo ", "`")
 }
 
+/// Whether somebody sees progress on a terminal that can only write one line after another.
+pub(crate) fn is_in_lines() -> bool {
+    std::io::stderr().is_terminal() && is_dumb()
+}
+
 /// Whether the terminal can only write one line after another.
-pub(crate) fn is_dumb() -> bool {
+fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
 }
 

@@ -2,16 +2,13 @@
 
 use crate::look;
 use crate::output::{note, note_line, say};
-use crate::reading::EVERY;
+use crate::reading::{EVERY, EVERY_LINE};
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::{Observation, Waiting};
 use punctual_recording::{Totals, format_ns, printable};
 use punctual_study::GettingReady;
-use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// On a terminal that cannot rewrite a line, a new one appears this often.
-const EVERY_LINE: Duration = Duration::from_secs(10);
 
 /// A bar with a message; on a terminal that can only write one line after another, plain lines; nothing if nobody is
 /// looking.
@@ -24,8 +21,7 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new(quiet: bool, what: &str) -> Bar {
-        let is_terminal = std::io::stderr().is_terminal();
-        let lines = (!quiet && is_terminal && look::is_dumb()).then_some(None);
+        let lines = (!quiet && look::is_in_lines()).then_some(None);
         // A bar of length 0 is full from the start.
         let bar = if quiet || lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(1) };
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
@@ -179,6 +175,47 @@ fn line(totals: &Totals) -> String {
         show(totals.total.quantile(0.99)),
         show(totals.total.max()),
     )
+}
+
+/// How many parts of a computation are done, of which several threads do some at once.
+pub(crate) struct PartsProgress {
+    bar: ProgressBar,
+    verb: &'static str,
+    unit: &'static str,
+    /// When the last line was written on a terminal that can only write one after another.
+    lines: Option<Mutex<Option<Instant>>>,
+}
+
+impl PartsProgress {
+    /// `verb` says what is done, `unit` to what; there are `parts` of it.
+    pub(crate) fn new(verb: &'static str, parts: u64, unit: &'static str) -> PartsProgress {
+        let lines = look::is_in_lines().then(|| Mutex::new(None));
+        let bar = if lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(parts) };
+        if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_length(parts);
+        PartsProgress { bar, verb, unit, lines }
+    }
+
+    pub(crate) fn set_parts(&self, parts: u64) {
+        self.bar.set_length(parts);
+    }
+
+    pub(crate) fn part_done(&self) {
+        self.bar.inc(1);
+        let Some(lines) = self.lines.as_ref().filter(|_| !self.bar.is_finished()) else { return };
+        let mut written = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.is_none_or(|written| written.elapsed() >= EVERY_LINE) {
+            *written = Some(Instant::now());
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+            say(&format!("{}: {done} of {all} {}", self.verb, self.unit));
+        }
+    }
+
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// A line with what is being measured now and how much time is left.

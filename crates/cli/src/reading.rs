@@ -1,13 +1,17 @@
 //! The progress line while recordings are read, on standard error.
 
+use crate::look::is_in_lines;
 use indicatif::ProgressBar;
 use punctual_recording::counted;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the line is rewritten; adding up distributions is not free.
 pub(crate) const EVERY: Duration = Duration::from_millis(250);
+/// On a terminal that cannot rewrite a line, a new one appears this often.
+pub(crate) const EVERY_LINE: Duration = Duration::from_secs(10);
 /// Reading that takes no longer than this shows no line.
 const SILENT: Duration = Duration::from_secs(2);
 
@@ -21,6 +25,8 @@ enum Reading {
     Not,
     Since(Instant),
     Shown(Instant, ProgressBar),
+    /// In lines, one after another: since when, and when the last one was written.
+    InLines(Instant, Option<Instant>),
     Over,
 }
 
@@ -37,7 +43,16 @@ impl Reading {
             bar.set_message(reading_line(punctual_recording::rows_read(), episodes, began.elapsed()));
             bar.tick();
         }
-        matches!(self, Reading::Since(_) | Reading::Shown(..))
+        if let Reading::InLines(began, written) = self
+            && began.elapsed() >= SILENT
+            && written.is_none_or(|written| written.elapsed() >= EVERY_LINE)
+        {
+            *written = Some(Instant::now());
+            let episodes = EPISODES.load(Ordering::Relaxed);
+            let line = reading_line(punctual_recording::rows_read(), episodes, began.elapsed());
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+        matches!(self, Reading::Since(_) | Reading::Shown(..) | Reading::InLines(..))
     }
 }
 
@@ -57,10 +72,13 @@ pub(crate) fn count_episode() {
 /// line shows the progress until something is printed. Shows nothing if nobody is looking.
 pub(crate) fn show_reading() {
     const STACK: usize = 256 << 10;
-    if ProgressBar::new_spinner().is_hidden() {
-        return;
-    }
-    *READING.lock().unwrap_or_else(PoisonError::into_inner) = Reading::Since(Instant::now());
+    let began = Instant::now();
+    let reading = match is_in_lines() {
+        true => Reading::InLines(began, None),
+        false if ProgressBar::new_spinner().is_hidden() => return,
+        false => Reading::Since(began),
+    };
+    *READING.lock().unwrap_or_else(PoisonError::into_inner) = reading;
     let rounds = || {
         while READING.lock().unwrap_or_else(PoisonError::into_inner).round() {
             std::thread::sleep(EVERY);
@@ -92,6 +110,10 @@ mod tests {
         assert!(soon.round() && matches!(soon, Reading::Since(_)));
         let mut late = Reading::Since(ago(3));
         assert!(late.round() && matches!(late, Reading::Shown(..)));
+        let mut lines = Reading::InLines(ago(3), None);
+        assert!(lines.round() && matches!(lines, Reading::InLines(_, Some(_))));
+        let mut no_line = Reading::InLines(ago(1), None);
+        assert!(no_line.round() && matches!(no_line, Reading::InLines(_, None)));
         assert!(!Reading::Over.round() && !Reading::Not.round());
         assert_eq!(reading_line(12_345_678, 0, Duration::from_secs(3)), "reading  12.3 million rows  3 s");
         assert_eq!(reading_line(12_345_678, 1_234, Duration::from_secs(20)), "reading  1,234 episodes  20 s");

@@ -6,8 +6,8 @@ mod whatif;
 use super::artifacts::{self, Artifacts};
 use crate::args::{SimCommand, SimTimelineArguments};
 use crate::output::{self, Output, Usage};
+use crate::progress::PartsProgress;
 use crate::signals::Interrupted;
-use indicatif::{ProgressBar, ProgressStyle};
 use punctual_device::{did_you_mean, nearest};
 use punctual_recording::format_ns;
 use punctual_report::answer::{Answer, Done};
@@ -105,28 +105,24 @@ fn threads() -> usize {
 
 /// Shows how much of a computation is done; the first signal ends it.
 struct Watched {
-    bar: ProgressBar,
+    progress: PartsProgress,
     interrupted: Interrupted,
 }
 
 impl Watched {
     /// `verb` says what is done, `unit` to what; there are `parts` of it.
-    fn new(verb: &str, parts: u64, unit: &str) -> Watched {
-        let bar = ProgressBar::new(parts);
-        if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Watched { bar, interrupted: Interrupted::watch() }
+    fn new(verb: &'static str, parts: u64, unit: &'static str) -> Watched {
+        Watched { progress: PartsProgress::new(verb, parts, unit), interrupted: Interrupted::watch() }
     }
 
     fn done(&self) {
-        self.bar.finish_and_clear();
+        self.progress.done();
     }
 }
 
 impl Watch for Watched {
     fn part_done(&self) {
-        self.bar.inc(1);
+        self.progress.part_done();
     }
 
     fn is_over(&self) -> bool {
@@ -179,7 +175,7 @@ fn papers(html: Option<&PathBuf>, mutations: bool, output: Output) -> anyhow::Re
     let mut turned = None;
     if mutations {
         let parts = ledger::parts()? * (Mechanism::ALL.len() as u64 + 1);
-        watched.bar = Watched::new("breaking mechanisms:", parts, "cases").bar;
+        watched.progress = PartsProgress::new("breaking mechanisms", parts, "cases");
         turned = Some(ledger::mutations(threads, &Mechanism::ALL, &[], &watched)?);
         watched.done();
     }

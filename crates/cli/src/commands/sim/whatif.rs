@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &SimWhatifArguments, output: Output) -> anyhow::Res
         arguments.output.as_deref(),
         &watched,
         &mut |_, total| {
-            watched.bar.set_length(total as u64);
+            watched.progress.set_parts(total as u64);
         },
     );
     watched.done();
