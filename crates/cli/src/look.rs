@@ -15,11 +15,22 @@ pub(crate) fn at_the_reader(markdown: bool) {
     if markdown {
         return lay_out(Layout::Markdown);
     }
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     let terminal = || std::io::stdout().is_terminal().then(|| standard_output::columns().unwrap_or(USUAL_COLUMNS));
-    if let Some(columns) = said.or_else(terminal) {
+    if let Some(columns) = said_columns().or_else(terminal) {
         lay_out(Layout::Columns(columns));
     }
+}
+
+/// The width that `COLUMNS` says.
+fn said_columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
+/// How wide help is, columns: the terminal's width comes first here, and help is never wider than its library makes it.
+pub(crate) fn help_columns() -> usize {
+    const MOST: usize = 100;
+    let terminal = std::io::stdout().is_terminal().then(standard_output::columns).flatten();
+    terminal.or_else(said_columns).unwrap_or(MOST).min(MOST)
 }
 
 /// How lines are coloured, by kind.

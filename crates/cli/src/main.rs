@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[std::ffi::OsString]) -> ExitCode {
-    let parsed = help::command().try_get_matches_from(words);
+    let parsed = help::fitted(help::command(), look::help_columns()).try_get_matches_from(words);
     let parsed = parsed
         .and_then(|matches| Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command())));
     let arguments = match parsed {

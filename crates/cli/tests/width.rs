@@ -244,17 +244,28 @@ fn the_papers_fit_eighty_columns() {
 }
 
 #[test]
-fn every_help_fits_eighty_columns_but_for_examples() {
+fn every_help_fits_eighty_columns_and_its_examples_can_be_copied() {
     let commands = every_command();
     assert!(commands.len() > 30, "only {} commands", commands.len());
-    let mut wide: Vec<String> = Vec::new();
+    let (mut wide, mut met): (Vec<String>, usize) = (Vec::new(), 0);
     for command in commands {
-        let (help, _) = said(&format!("{command} --help"), &[("COLUMNS", "80")]);
-        // An example is a command to copy: it stays on one line.
-        let lines = help.lines().filter(|line| line.chars().count() > WIDTH && !line.contains("punctual "));
+        let help = |columns| said(&format!("{command} --help"), &[("COLUMNS", columns)]).0;
+        let (narrow, usual) = (help("80"), help("100"));
+        let lines = narrow.lines().filter(|line| line.chars().count() > WIDTH);
         wide.extend(lines.map(|line| format!("punctual {command} --help: {line}")));
+        assert_eq!(examples(&narrow), examples(&usual), "{command}");
+        met += examples(&usual).len();
     }
     assert!(wide.is_empty(), "{}", wide.join("\n"));
+    assert!(met > 80, "only {met} examples");
+}
+
+/// The examples of a help as a shell reads them, without what each is for.
+fn examples(help: &str) -> Vec<String> {
+    let below = help.split("\nExample").nth(1).unwrap_or_default().replace(" \\\n      ", " ");
+    let is_example = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let examples = below.lines().skip(1).filter(is_example).map(str::trim_start);
+    examples.map(|line| line.split("  ").next().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]

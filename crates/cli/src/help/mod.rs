@@ -1,10 +1,12 @@
 //! How the command line describes itself: `-h` is one screen, `--help` has everything, in groups.
 
+mod fitting;
 mod screens;
 
 use crate::args::Arguments;
 use clap::builder::Resettable;
 use clap::{Arg, Command, CommandFactory};
+pub(crate) use fitting::fitted;
 
 /// Options by topic, in the order of `--help`. A command with few options lists them all together.
 const GROUPS: [(&str, &[&str]); 7] = [
