@@ -124,7 +124,8 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         let printed = match error.kind() {
             _ if is_bare => help::brief_command().print_help(),
             ErrorKind::DisplayHelp if help::is_brief(words) => {
-                help::brief_command().try_get_matches_from(words).map_or_else(|brief| brief.print(), |_| error.print())
+                let brief = help::fitted(help::brief_command(), look::help_columns());
+                brief.try_get_matches_from(words).map_or_else(|brief| brief.print(), |_| error.print())
             }
             _ => error.print(),
         };
