@@ -102,6 +102,12 @@ fn only_the_ways_asked_for_and_text_with_the_verdict_first() {
     let text = stdout(&output);
     assert!(text.lines().next().unwrap().contains("nanosleep-relative"), "{text}");
     assert!(text.contains("Times between callbacks") && !text.contains("epoll"), "{text}");
+    // What the kernel was built for, what was seen, and what interrupts, or that they are not known.
+    let tick = text.lines().find(|line| line.contains("tick the kernel was") || line.contains("built for a tick of "));
+    let tick = tick.unwrap_or_else(|| panic!("no tick: {text}"));
+    assert!(tick.contains("; one came every ") || tick.contains("; none was seen"), "{tick}");
+    let device = ["; timers interrupt by ", "; what interrupts for timers is not known"];
+    assert!(device.iter().any(|words| tick.contains(words)), "{tick}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing was to be kept");
 }
 
