@@ -153,3 +153,40 @@ fn marks_of_a_program_stand_on_its_own_tracks() {
     assert!(marks.len() >= 100, "{} marks", marks.len());
     assert_eq!(marks.iter().collect::<BTreeSet<_>>().len(), threads.len(), "{threads:?}");
 }
+
+/// What Perfetto's own engine has of a trace: switches, states of threads with who woke them, slices and instants, and what
+/// it could not read.
+const ASKED: &str = "select (select count(*) from sched), (select count(*) from thread_state where waker_utid is not null), \
+                     (select count(*) from slice), (select ifnull(sum(value), 0) from stats where severity = 'error');";
+
+/// Perfetto's trace processor is not ours and comes from no package: `PUNCTUAL_TRACE_PROCESSOR` says where it is.
+#[test]
+fn the_trace_processor_reads_every_trace_without_an_error() {
+    const NAME: &str = "the_trace_processor_reads_every_trace_without_an_error";
+    let Some(processor) = std::env::var_os("PUNCTUAL_TRACE_PROCESSOR") else {
+        return support::skip(NAME, "PUNCTUAL_TRACE_PROCESSOR does not say where Perfetto's trace processor is");
+    };
+    let golden = support::golden();
+    let directory = tempfile::tempdir().unwrap();
+    let (query, trace) = (directory.path().join("query.sql"), directory.path().join("a.pftrace"));
+    std::fs::write(&query, ASKED).unwrap();
+    // With the fewest switches, states that have a waker, and slices or instants of each.
+    let cases: [(&[&str], [u64; 3]); 3] = [
+        (&["why", "why.punctual"], [10, 1, 10]),
+        (&["log", "show", "log.punctual"], [0, 0, 100]),
+        (&["report", "interact.punctual"], [0, 0, 10]),
+    ];
+    for (words, fewest) in cases {
+        let output = run(&golden, &[words, &["--perfetto", trace.to_str().unwrap()]].concat());
+        assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+        let output = std::process::Command::new(&processor).arg("-q").arg(&query).arg(&trace).output().unwrap();
+        let said = format!("{words:?}: {}{}", stdout(&output), stderr(&output));
+        assert!(output.status.success(), "{said}");
+        let answer = stdout(&output);
+        let row = answer.lines().rev().find(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+        let counts: Vec<u64> = row.unwrap_or_default().split(',').filter_map(|cell| cell.trim().parse().ok()).collect();
+        let [switches, woken, slices, errors] = counts[..] else { panic!("{said}") };
+        assert!([switches, woken, slices].iter().zip(fewest).all(|(count, fewest)| *count >= fewest), "{said}");
+        assert_eq!(errors, 0, "{said}");
+    }
+}
