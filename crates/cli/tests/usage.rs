@@ -378,7 +378,10 @@ fn capabilities_are_json_and_text() {
     for line in answer["capabilities"].as_array().unwrap() {
         assert!(line["needed_for"].is_string() && line["detail"].is_string(), "{line}");
     }
-    assert!(stdout(&run(directory.path(), &["capabilities"])).contains("real-time priority"));
+    let mut command = support::punctual();
+    let text = stdout(&command.env("COLUMNS", "80").arg("capabilities").output().unwrap());
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(text.contains("real-time") && wide.is_empty(), "{wide:?}");
 }
 
 /// docs/commands.md: a name that is not known is wrong usage, a file that is not there an error, a missed deadline a limit.
