@@ -4,12 +4,16 @@ use crate::encode::html::heat::{Cell, Heat, MAX_CPUS};
 use crate::encode::html::subject::Subject;
 use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A picture has at most this many columns; more could not be distinguished.
 const MAX_COLUMNS: u64 = 2_000;
 /// Short recordings are shown in about this many columns, and cells always in at most this many.
 const FEW_COLUMNS: u64 = 240;
+/// A column of lines is so long that it holds this many wakeups, twice what a 99th percentile takes: then those that are
+/// missed leave no hole in its line. But there are at least [`ENOUGH_COLUMNS`].
+const ENOUGH_WAKEUPS: u64 = 200;
+const ENOUGH_COLUMNS: u64 = 20;
 /// Rows of a decade of latency in the picture of cells.
 const ROWS_IN_DECADE: u32 = 8;
 /// A column is finished when wakeups come that are later by this much: threads are recorded one after another.
@@ -97,10 +101,11 @@ fn round_up(least: u64) -> u64 {
 }
 
 /// How long a column is: about a 240th of a short recording, a second of a longer one, beyond that as long as
-/// necessary.
-fn column_ns(length_ns: u64, period_ns: u64) -> u64 {
-    let few = round_up(length_ns / FEW_COLUMNS).max(round_up(period_ns));
-    if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MAX_COLUMNS)).max(BLOCK_NS) }
+/// necessary; and long enough for its wakeups, `enough_ns`, where that leaves enough columns.
+fn column_ns(length_ns: u64, period_ns: u64, enough_ns: u64) -> u64 {
+    let enough = Some(round_up(enough_ns)).filter(|enough| *enough <= length_ns / ENOUGH_COLUMNS).unwrap_or(0);
+    let few = round_up(length_ns / FEW_COLUMNS).max(round_up(period_ns)).max(enough);
+    if few <= BLOCK_NS { few } else { round_up(length_ns.div_ceil(MAX_COLUMNS)).max(BLOCK_NS).max(enough) }
 }
 
 impl History {
@@ -109,15 +114,23 @@ impl History {
     pub fn over(maxima: &[BlockMaximum], period_ns: u64) -> Option<History> {
         let first = maxima.iter().map(|block| block.block).min()?;
         let last = maxima.iter().map(|block| block.block).max()?;
-        let start_of = |block: u64| block.saturating_mul(BLOCK_NS);
-        let history = History::between(start_of(first), start_of(last.saturating_add(1)), period_ns, Subject::Wakeups)?;
+        let threads = maxima.iter().map(|block| block.tid).collect::<BTreeSet<u32>>().len() as u64;
+        let (start_ns, end_ns) = (first.saturating_mul(BLOCK_NS), last.saturating_add(1).saturating_mul(BLOCK_NS));
+        let enough_ns = period_ns.saturating_mul(ENOUGH_WAKEUPS) / threads.max(1);
+        let length = end_ns.checked_sub(start_ns)?;
+        let history = History::in_columns(start_ns, end_ns, column_ns(length, period_ns, enough_ns), Subject::Wakeups)?;
         Some(History { is_whole: false, ..history })
     }
 
     /// For what begins between two times, ns, every `period_ns` or more rarely; nothing if there is no time in between.
     pub(crate) fn between(start_ns: u64, end_ns: u64, period_ns: u64, of: Subject) -> Option<History> {
+        let length = end_ns.checked_sub(start_ns)?;
+        History::in_columns(start_ns, end_ns, column_ns(length, period_ns, 0), of)
+    }
+
+    /// In columns of this length, ns.
+    fn in_columns(start_ns: u64, end_ns: u64, column_ns: u64, of: Subject) -> Option<History> {
         let length = end_ns.checked_sub(start_ns).filter(|length| *length > 0)?;
-        let column_ns = column_ns(length, period_ns);
         let columns = usize::try_from(length.div_ceil(column_ns)).ok()?;
         Some(History {
             of,
@@ -321,9 +334,36 @@ mod tests {
 
     #[test]
     fn columns_are_round_and_few() {
-        assert_eq!(column_ns(10 * BLOCK_NS, 1_000_000), 50_000_000);
-        assert_eq!(column_ns(600 * BLOCK_NS, 1_000_000), BLOCK_NS);
-        assert_eq!(column_ns(86_400 * BLOCK_NS, 1_000_000), 50 * BLOCK_NS);
-        assert_eq!(column_ns(10 * BLOCK_NS, BLOCK_NS), BLOCK_NS);
+        assert_eq!(column_ns(10 * BLOCK_NS, 1_000_000, 0), 50_000_000);
+        assert_eq!(column_ns(600 * BLOCK_NS, 1_000_000, 0), BLOCK_NS);
+        assert_eq!(column_ns(86_400 * BLOCK_NS, 1_000_000, 0), 50 * BLOCK_NS);
+        assert_eq!(column_ns(10 * BLOCK_NS, BLOCK_NS, 0), BLOCK_NS);
+        // What is enough for a thread every 1 ms and every 10 ms, and too long for a recording of a second.
+        assert_eq!(column_ns(10 * BLOCK_NS, 1_000_000, 200_000_000), 200_000_000);
+        assert_eq!(column_ns(600 * BLOCK_NS, 10_000_000, 2 * BLOCK_NS), 2 * BLOCK_NS);
+        assert_eq!(column_ns(BLOCK_NS, 5_000_000, BLOCK_NS), 5_000_000);
+    }
+
+    #[test]
+    fn the_line_of_the_99th_percentile_has_no_hole() {
+        for (threads, seconds, period_ns) in
+            [(1, 10, 1_000_000), (2, 10, 1_000_000), (4, 60, 1_000_000), (1, 300, 10_000_000)]
+        {
+            let ends =
+                (0..threads).flat_map(|tid| [0, seconds - 1].map(|block| BlockMaximum { tid, ..maximum(block) }));
+            let mut history = History::over(&ends.collect::<Vec<_>>(), period_ns).unwrap();
+            for period in 0..seconds * BLOCK_NS / period_ns {
+                // One in twenty is missed.
+                for tid in (0..threads).filter(|tid| (period + u64::from(*tid)) % 20 != 7) {
+                    history.take(tid, period * period_ns, 5_000 + period % 97);
+                }
+            }
+            history.close();
+            let series = history.series([0, 0]);
+            let p99 = series.lines.iter().find(|line| line.name == "p99");
+            let p99 = p99.unwrap_or_else(|| panic!("{threads} threads, {seconds} s: no line"));
+            let holes = p99.ns.iter().filter(|ns| ns.is_none()).count();
+            assert!(holes == 0 && p99.ns.len() >= 20, "{threads} threads, {seconds} s: {holes} of {}", p99.ns.len());
+        }
     }
 }
