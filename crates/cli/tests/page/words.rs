@@ -1,6 +1,6 @@
 //! Pages say in words what the text says.
 
-use crate::browser::between;
+use crate::browser::{between, data_of};
 use crate::recordings::write;
 use crate::support::{self, json, punctual, run, skip, stderr};
 use serde_json::Value;
@@ -124,4 +124,44 @@ fn every_page_says_what_it_is_about_and_leads_to_its_parts() {
         assert_eq!(parts.contains(&"provenance"), !command.starts_with("forecast"), "{command}: {parts:?}");
         std::fs::remove_file(&page).unwrap();
     }
+}
+
+/// Ways to wait, or threads, are compared in one picture; each has pictures of its own below it. A caption names only the
+/// lines that are drawn.
+#[test]
+fn what_was_measured_side_by_side_is_in_one_picture() {
+    let golden = support::golden();
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("a.html");
+    let place = page.to_str().unwrap();
+    let mut lines_over_time = 0;
+    for (recording, together) in [
+        ("timers.punctual", Some(&["nanosleep-absolute", "timerfd"][..])),
+        ("device.punctual", Some(&["fifo:95", "fifo:99"][..])),
+        ("record.punctual", None),
+        ("sim.punctual", None),
+    ] {
+        let output = run(&golden, &["report", recording, "--json", "--html", place]);
+        if support::stdout(&output).contains("Node.js") {
+            return skip("pictures of several measures", "the program was built without the script of the pages");
+        }
+        let data = data_of(&std::fs::read_to_string(&page).unwrap());
+        let pictures = data["pictures"].as_array().unwrap();
+        let names = |picture: &Value| -> Vec<String> {
+            let lines = picture["lines"].as_array().unwrap().iter();
+            lines.map(|line| line["name"].as_str().unwrap().to_owned()).collect()
+        };
+        let common = pictures.iter().find(|picture| picture["id"] == "share-measures").map(names);
+        let common = common.map(|mut names| {
+            names.sort();
+            names
+        });
+        assert_eq!(common, together.map(|names| names.iter().map(|&name| name.to_owned()).collect()), "{recording}");
+        for picture in pictures.iter().filter(|picture| picture["kind"] == "series") {
+            let is_named = picture["caption"].as_str().unwrap().contains("99th percentile");
+            assert_eq!(is_named, names(picture).contains(&"p99".to_owned()), "{recording}: {picture}");
+            lines_over_time += 1;
+        }
+    }
+    assert_eq!(lines_over_time, 6);
 }

@@ -280,12 +280,9 @@ fn over_time(gaps: &GapDocument, drawn: &GapPictures) -> Option<Section> {
             &format!("A cell is {cell} long; the stronger the colour, the longer. A gap is drawn where it begins."),
             Drawing::Heat(by_cpu),
         ));
-        blocks.push(Block::picture(
-            "time-lines",
-            "Gaps over time.",
-            &format!("Longest, 99th percentile and median of every {}.", format_ns(history.column_ns())),
-            Drawing::Series(history.series(lines_ns)),
-        ));
+        let series = history.series(lines_ns);
+        let caption = format!("{} of every {}.", series.words(), format_ns(history.column_ns()));
+        blocks.push(Block::picture("time-lines", "Gaps over time.", &caption, Drawing::Series(series)));
         blocks.push(Block::picture(
             "time-lengths",
             "Gaps by length, over time.",

@@ -42,12 +42,9 @@ pub(crate) fn over_time(recorded: &[Recorded]) -> Option<Section> {
         let picture = |id: &str, title: &str, caption: String, drawing: Drawing| {
             Block::Picture(Picture { id: format!("time-{number}-{id}"), title: title.to_owned(), caption, drawing })
         };
-        blocks.push(picture(
-            "lines",
-            "Total latency over time.",
-            format!("Longest, 99th percentile and median of every {column}."),
-            Drawing::Series(history.series(lines_ns)),
-        ));
+        let series = history.series(lines_ns);
+        let caption = format!("{} of every {column}.", series.words());
+        blocks.push(picture("lines", "Total latency over time.", caption, Drawing::Series(series)));
         blocks.push(picture(
             "latency",
             "Wakeups by lateness, over time.",

@@ -187,6 +187,9 @@ pub(crate) fn marks(slacks: impl Iterator<Item = (String, i64)>) -> Vec<Mark> {
 fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Section {
     let mut blocks = Vec::new();
     let measures = measures_of(parts);
+    if let [(_, document)] = parts {
+        blocks.extend(all_measures(document, &measures).map(Block::Picture));
+    }
     for (number, measure) in measures.iter().take(MAX_HISTORIES).enumerate() {
         if measures.len() > 1 {
             blocks.push(Block::Heading(measure.clone()));
@@ -215,6 +218,19 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
             .into(),
         blocks,
     }
+}
+
+/// The totals of several measures (ways to wait, priorities, threads) in one picture, so that they can be compared.
+fn all_measures(document: &Document, measures: &[String]) -> Option<Picture> {
+    let drawn = measures.iter().take(MAX_HISTORIES).enumerate();
+    let lines = drawn.map(|(index, measure)| line_of(document, measure, Stage::Total, measure, index + 1));
+    let lines: Vec<CurveLine> = lines.filter(|line| line.count > 0).collect();
+    (lines.len() > 1).then(|| Picture {
+        id: "share-measures".to_owned(),
+        title: "Share of wakeups above each total latency, in one picture.".to_owned(),
+        caption: "A name in the legend hides its line.".to_owned(),
+        drawing: Drawing::Curve(Curve::of(lines.clone(), &lines)),
+    })
 }
 
 /// The shares of a measure above each latency: each part has a name, the measure's name there, and a document.

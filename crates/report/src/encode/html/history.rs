@@ -14,6 +14,8 @@ const FEW_COLUMNS: u64 = 240;
 /// missed leave no hole in its line. But there are at least [`ENOUGH_COLUMNS`].
 const ENOUGH_WAKEUPS: u64 = 200;
 const ENOUGH_COLUMNS: u64 = 20;
+/// The name of the line of the 99th percentile.
+const P99: &str = "p99";
 /// Rows of a decade of latency in the picture of cells.
 const ROWS_IN_DECADE: u32 = 8;
 /// A column is finished when wakeups come that are later by this much: threads are recorded one after another.
@@ -30,6 +32,16 @@ pub struct Series {
     pub lines: Vec<SeriesLine>,
     /// The axis's smallest and largest latency, ns.
     pub latency_ns: [u64; 2],
+}
+
+impl Series {
+    /// The lines that there are, in the words of a caption.
+    pub fn words(&self) -> &'static str {
+        match self.lines.iter().any(|line| line.name == P99) {
+            true => "Longest, 99th percentile and median",
+            false => "Longest and median",
+        }
+    }
 }
 
 /// One value per column; `None` if there is none.
@@ -233,7 +245,7 @@ impl History {
         };
         let lines = vec![
             line("longest", 1, |column| (column.count > 0).then_some(column.max_ns)),
-            line("p99", 2, |column| column.p99_ns),
+            line(P99, 2, |column| column.p99_ns),
             line("median", 3, |column| column.p50_ns),
         ];
         let known = |line: &SeriesLine| line.ns.iter().any(Option::is_some);
@@ -360,7 +372,7 @@ mod tests {
             }
             history.close();
             let series = history.series([0, 0]);
-            let p99 = series.lines.iter().find(|line| line.name == "p99");
+            let p99 = series.lines.iter().find(|line| line.name == P99);
             let p99 = p99.unwrap_or_else(|| panic!("{threads} threads, {seconds} s: no line"));
             let holes = p99.ns.iter().filter(|ns| ns.is_none()).count();
             assert!(holes == 0 && p99.ns.len() >= 20, "{threads} threads, {seconds} s: {holes} of {}", p99.ns.len());
