@@ -18,7 +18,7 @@ impl Counters {
         let Some(within) = self.wakeup_steal_ns.map(format_ns) else { return Some(whole) };
         Some(match (self.is_finer_more(), self.steal_ns) {
             // A part that is more than the whole explains nothing.
-            (true, Some(0)) => format!("{whole}, what fills no step may lie within wakeups"),
+            (true, Some(0)) => format!("{whole}; less than a step may lie within wakeups"),
             (true, _) => format!("{whole}, all of it may lie within wakeups"),
             (false, _) => format!("{whole}, at most {within} of it within wakeups"),
         })
@@ -65,7 +65,7 @@ mod tests {
             (
                 Some(0),
                 Some(4_690_000),
-                Some("host steal 0 ns (steps of 10 ms), what fills no step may lie within wakeups"),
+                Some("host steal 0 ns (steps of 10 ms); less than a step may lie within wakeups"),
                 None,
             ),
             (

@@ -83,14 +83,15 @@ pub(super) fn list_verdict(rows: &[LoadRow]) -> String {
 
 /// The loads there are, for people.
 pub fn load_list_text(rows: &[LoadRow]) -> String {
-    let header = ["load", "installed", "hours of use an hour", "what it is"];
+    let header = ["load", "installed", "an hour stands for", "what it is"];
     let cells = rows.iter().map(|row| {
         let installed = match (row.missing.is_empty(), row.real) {
             (true, _) => "yes".to_owned(),
             (false, true) => format!("no: {}", row.missing.join(", ")),
             (false, false) => "built in, small".to_owned(),
         };
-        let compression = row.compression_thousandths.map_or_else(|| "-".to_owned(), thousandths);
+        let hours = |compression: u64| format!("{} h of use", thousandths(compression));
+        let compression = row.compression_thousandths.map_or_else(|| "-".to_owned(), hours);
         vec![row.name.clone(), installed, compression, row.about.clone()]
     });
     format!("{}\n\n{}", list_verdict(rows), table(&header, 2..3, cells))
