@@ -173,7 +173,7 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     let command = "`punctual forecast 'a b' --device 'audio 256@48kHz' --want 1/day`";
     assert!(next.len() == 2 && next[1].contains(command), "{next:?}");
     let (text, next) = told(directory.path(), &[&words[..], &["--want", "1/day"]].concat());
-    assert!(text.starts_with("Audio needs 5 buffers of 256 frames, as far as 5.0 min show. "), "{text}");
+    assert!(text.starts_with("Audio needs 5 buffers of 256 frames, as far as 5.0 min can show. "), "{text}");
     // 20 ms fit into the slack of five buffers, and into that of two that are eight times as long.
     let enough = "nothing exceeded 5 buffers of 5.33 ms (256 frames), nor a period of 42.7 ms (2,048 frames) with 2 buffers, but neither is shown";
     assert!(text.contains(enough), "{text}");

@@ -79,9 +79,10 @@ pub fn needed(answer: &Answer) -> String {
         let under = if loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
         let (number, limit) = match (&advice.buffers, &advice.never_exceeded) {
             (Some(variant), _) => (variant.device.buffers.to_string(), String::new()),
-            (None, Some(variant)) => {
-                (variant.device.buffers.to_string(), format!(", as far as {} show", format_seconds(group.exposure_s)))
-            }
+            (None, Some(variant)) => (
+                variant.device.buffers.to_string(),
+                format!(", as far as {} can show", format_seconds(group.exposure_s)),
+            ),
             (None, None) => (format!("more than {MAX_BUFFERS}"), String::new()),
         };
         let buffers = format!("{number} buffers of {}", in_its_unit(&device.device));
@@ -204,7 +205,7 @@ mod tests {
         let most = said(3_000, "audio 64@48kHz", 10 * 86_400, true);
         assert_eq!(
             most,
-            "Audio needs 10 buffers of 64 frames to run dry at most once in 10.0 days of use, as far as 10.0 h show. "
+            "Audio needs 10 buffers of 64 frames to run dry at most once in 10.0 days of use, as far as 10.0 h can show. "
         );
         let enough = said(3_000, "audio 64@48kHz", 3_600, true);
         assert!(
