@@ -163,6 +163,11 @@ fn what_was_measured_side_by_side_is_in_one_picture() {
             names
         });
         assert_eq!(common, together.map(|names| names.iter().map(|&name| name.to_owned()).collect()), "{recording}");
+        for picture in pictures.iter().filter(|picture| picture["kind"] == "curve") {
+            // Nothing can be hidden of a single line.
+            let hides = picture["caption"].as_str().unwrap().contains(" in the legend hides its line");
+            assert!(!hides || names(picture).len() > 1, "{recording}: {picture}");
+        }
         for picture in pictures.iter().filter(|picture| picture["kind"] == "series") {
             let is_named = picture["caption"].as_str().unwrap().contains("99th percentile");
             assert_eq!(is_named, names(picture).contains(&"p99".to_owned()), "{recording}: {picture}");

@@ -144,6 +144,11 @@ export function mount<P extends Picture>(figure: HTMLElement, picture: P, render
   });
 
   const legend = renderer.legend?.(picture) ?? [];
+  if (legend.length === 1) {
+    // There is nothing to tell it from, and nothing to hide; but it says what is drawn.
+    const only = legend.map((line) => html("li", "", swatch(line.style), ` ${line.name}`));
+    figure.append(html("ul", "legend", ...only));
+  }
   if (legend.length > 1) {
     const list = html("ul", "legend");
     list.setAttribute("aria-label", "Lines: press to hide or show");

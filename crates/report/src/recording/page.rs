@@ -265,7 +265,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
         Curve::of(total.clone(), &total)
     };
     overview.marks = marks;
-    let (title, caption) = if parts.len() == 1 {
+    let (title, caption) = if parts.len() == 1 && overview.lines.len() > 1 {
         ("Share of wakeups above each latency, by stage.", "A stage in the legend hides its line.")
     } else {
         ("Share of wakeups above each total latency.", "From what was to wake the thread until it ran.")
