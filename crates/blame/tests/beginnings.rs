@@ -292,10 +292,11 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
         (vec![ACCEPTED], Some(ACCEPTED), true, false),
         (vec![ACCEPTED], Some(ACCEPTED), false, false),
         (vec![ACCEPTED], None, false, false),
-        // A server with a period asks its store, by a connection or otherwise.
+        // A server with a period asks its store by a connection.
         (vec![ACCEPTED], Some(CONNECTED), true, true),
         (vec![ACCEPTED], Some(CONNECTED), false, true),
-        (vec![ACCEPTED], None, true, true),
+        // A worker of a pool waits for whoever hands over the next connection, and has woken that, too.
+        (vec![ACCEPTED], None, true, false),
         // A client with a period.
         (Vec::new(), Some(CONNECTED), true, true),
         (Vec::new(), None, false, true),
@@ -319,6 +320,38 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
         cases += 1;
     }
     assert_eq!(cases, 8);
+}
+
+/// In `epoll_wait` and the like a server waits for its next request, too: whoever it has woken meanwhile may be a client that it answered.
+#[test]
+fn a_server_that_waits_for_several_things_waits_for_nobody_whom_it_woke() {
+    const ACCEPTED: u32 = 4;
+    let mut cases = 0;
+    for (is_own_timer, sleeps) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut episode = match is_own_timer {
+            true => {
+                let mut story = Story::new(CLIENT, 5_000);
+                story.episode.stage = Stage::Request;
+                story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+                timer_wakes(&mut story, 1_003, VICTIM, slept());
+                story.switch(1_010, VICTIM_RUNS, 0, 1);
+                waits_for_store(&mut story, Way::Pipe, true, sleeps);
+                story.episode
+            }
+            false => served(Way::Pipe, Before::Woken, true, sleeps),
+        };
+        episode.accepted = vec![ACCEPTED];
+        episode.is_asked_for = !is_own_timer;
+        for event in episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000) {
+            event.extra = WaitEnd { sleeper: Call::Poll, ..READ }.bits() | 19;
+        }
+        let told = parts(&episode);
+        let case = format!("{is_own_timer} {sleeps}: {told:?}");
+        assert!(told.iter().any(is_untold), "{case}");
+        assert!(told.iter().all(|part| part.kind != Kind::Wait), "{case}");
+        cases += 1;
+    }
+    assert_eq!(cases, 4);
 }
 
 /// As a recording begins, nobody has looked yet by which descriptors a thread reads what it accepted: its timer may be in the middle of

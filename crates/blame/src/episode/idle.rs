@@ -1,7 +1,7 @@
 //! Waits that are no part of a late request, or may be none: whoever the late thread waits for may be the one that sends it
 //! the next request.
 
-use crate::episode::classify::{Beginning, Classifier};
+use crate::episode::classify::{Beginning, Classifier, WaitedFor};
 use crate::episode::detail::Detail;
 use crate::episode::piece::Piece;
 use crate::episode::shared::Shared;
@@ -30,21 +30,24 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 
 /// Judges a wait. It is for the next request if that comes by a connection that was accepted. Within a request that is known to
 /// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
-/// that one asked before, and slept of its own accord for most of it. Where a timer of its own begins it, in a program that
-/// accepted connections, that may be the rest of another request: what comes by such a connection may be the next one or an answer.
+/// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
+/// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
+/// another request, and whoever it has woken since its client or a dispatcher, whatever it waits in: only what comes by a connection that it
+/// asked for is surely an answer.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
     let ender = classifier.ender(last.start_ns + last.ns);
     if matches!(beginning, Beginning::OwnTimer) {
-        if !ender.is_some_and(|ender| ender.was_asked && !ender.asks) {
+        if ender.is_none_or(|ender| ender.waited_for != WaitedFor::Answer) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
     }
     let asker = if let Beginning::AskedBy(asker) = beginning { Some(*asker) } else { None };
     let is_askers = ender.is_some_and(|ender| asker.flatten() == Some(ender.tid));
-    let asks = ender.is_some_and(|ender| ender.asks);
-    if asker.is_some() && !is_askers && !asks && ender.is_some_and(|ender| ender.was_asked) {
+    let asks = ender.is_some_and(|ender| ender.waited_for == WaitedFor::Request);
+    let is_told = !matches!(ender.map(|ender| ender.waited_for), Some(WaitedFor::Request | WaitedFor::Several));
+    if asker.is_some() && !is_askers && is_told && ender.is_some_and(|ender| ender.was_asked) {
         return;
     }
     let sleeper = mostly_slept(wait);

@@ -26,8 +26,21 @@ pub(crate) struct Ender {
     /// Whether the late thread has woken it within the request, and it had not answered that before the wait; or read what comes by a
     /// connection that it asked for.
     pub(crate) was_asked: bool,
-    /// Whether the late thread read what comes by a connection that it accepted.
-    pub(crate) asks: bool,
+    /// What the late thread waited for.
+    pub(crate) waited_for: WaitedFor,
+}
+
+/// What the late thread waited for, as far as its call tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitedFor {
+    /// What comes by a connection that it accepted.
+    Request,
+    /// What comes by a connection that it asked for.
+    Answer,
+    /// One of several things.
+    Several,
+    /// Something else.
+    Else,
 }
 
 impl Classifier<'_> {
@@ -75,8 +88,21 @@ impl Classifier<'_> {
         let tid = self.who_answered(woken_by)?;
         let slept_ns = self.index.last_leave(sleeper, at_ns)?.at_ns;
         let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
-        let was_asked = reads(woken_by, &self.episode.connected) || self.is_asked(tid, sleeper, since_ns, slept_ns);
-        Some(Ender { tid, was_asked, asks: reads(woken_by, &self.episode.accepted) })
+        let waited_for = self.waited_for(woken_by);
+        let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
+        Some(Ender { tid, was_asked, waited_for })
+    }
+
+    fn waited_for(&self, woken_by: &Event) -> WaitedFor {
+        if reads(woken_by, &self.episode.accepted) {
+            WaitedFor::Request
+        } else if reads(woken_by, &self.episode.connected) {
+            WaitedFor::Answer
+        } else if polls(woken_by) {
+            WaitedFor::Several
+        } else {
+            WaitedFor::Else
+        }
     }
 }
 
