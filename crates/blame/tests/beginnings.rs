@@ -5,7 +5,7 @@ mod support;
 
 use punctual_blame::{ANSWER_OR_REQUEST, Kind, Part};
 use punctual_recording::episode::{
-    Call, EventKind, IN_SOFTIRQ, LockWaking, ONE_POLLED, Sender, WaitEnd, WakingAct, WordState,
+    Call, EventKind, IN_SOFTIRQ, LockWaking, ONE_POLLED, Process, Sender, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
 use support::requests::{IDLE, READ, WAITS, parts};
@@ -318,6 +318,33 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
         assert_eq!((is_named, told.iter().any(is_untold)), (expected, !expected), "{case}");
         assert!(told.iter().all(|part| part.kind != Kind::Idle), "{case}");
         cases += 1;
+    }
+    assert_eq!(cases, 8);
+}
+
+/// Where a timer of its own begins the request of a program that accepted connections, another thread of the program is no client. It owes an
+/// answer by a pipe; at a word in memory it may hand over the next connection.
+#[test]
+fn a_thread_of_its_own_program_that_was_asked_is_no_client() {
+    let mut cases = 0;
+    for way in [Way::Pipe, Way::Queue] {
+        for (is_of_its_program, wakes_it) in [(true, true), (true, false), (false, true), (false, false)] {
+            let mut story = Story::new(CLIENT, 5_000);
+            story.episode.stage = Stage::Request;
+            story.episode.accepted = vec![4];
+            let threads = if is_of_its_program { vec![VICTIM, STORE.0] } else { vec![VICTIM] };
+            story.episode.processes.push(Process { number: VICTIM, name: "program".into(), threads });
+            story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+            timer_wakes(&mut story, 1_003, VICTIM, WaitEnd { sleeper: Call::Sleep, waker: None, ..READ }.bits() | 19);
+            story.switch(1_010, VICTIM_RUNS, 0, 1);
+            waits_for_store(&mut story, way, wakes_it, true);
+            let told = parts(&story.episode);
+            let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+            let expected = way == Way::Pipe && is_of_its_program && wakes_it;
+            let case = format!("{way:?} {is_of_its_program} {wakes_it}: {told:?}");
+            assert_eq!((is_named, told.iter().any(is_untold)), (expected, !expected), "{case}");
+            cases += 1;
+        }
     }
     assert_eq!(cases, 8);
 }

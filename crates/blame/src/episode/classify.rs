@@ -18,7 +18,7 @@ mod spinning;
 mod stopped;
 mod unseen;
 
-pub(crate) use self::begun::{Beginning, WaitedFor};
+pub(crate) use self::begun::{Beginning, Ender, WaitedFor};
 pub(crate) use self::classifier::{Blamed, Classifier};
 use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;

@@ -1,7 +1,7 @@
 //! Waits that are no part of a late request, or may be none: whoever the late thread waits for may be the one that sends it
 //! the next request.
 
-use crate::episode::classify::{Beginning, Classifier, WaitedFor};
+use crate::episode::classify::{Beginning, Classifier, Ender, WaitedFor};
 use crate::episode::detail::Detail;
 use crate::episode::piece::Piece;
 use crate::episode::shared::Shared;
@@ -32,13 +32,12 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
 /// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
-/// another request, and whoever it has woken since its client or a dispatcher, whatever it waits in: only what comes by a connection that it
-/// asked for is surely an answer.
+/// another request, and whoever it has woken since its client or a dispatcher.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
     let ender = classifier.ender(last.start_ns + last.ns);
     if matches!(beginning, Beginning::OwnTimer) {
-        if ender.is_none_or(|ender| ender.waited_for != WaitedFor::Answer) {
+        if !ender.is_some_and(|ender| is_surely_asked(ender, last)) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
@@ -58,6 +57,13 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
     } else {
         wait.iter_mut().for_each(may_be_nobodys);
     }
+}
+
+/// Whether what comes is an answer, whatever began the request: it comes by a connection that was asked for; or from another thread of the
+/// program, which is no client, by what the late thread reads: a word in memory may be that of a queue of connections.
+fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
+    let is_read = ender.waited_for == WaitedFor::Else && last.call == Some(Call::Read);
+    ender.waited_for == WaitedFor::Answer || is_read && ender.was_asked && ender.is_of_its_program
 }
 
 /// Who slept until a timer of its own for most of a wait, if that was no lock's.

@@ -28,6 +28,8 @@ pub(crate) struct Ender {
     pub(crate) was_asked: bool,
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
+    /// Whether it is known to be of the late thread's program, and so no client of it.
+    pub(crate) is_of_its_program: bool,
 }
 
 /// What the late thread waited for, as far as its call tells.
@@ -90,7 +92,8 @@ impl Classifier<'_> {
         let since_ns = self.answered_ns(tid, sleeper, slept_ns).max(self.subject.start_ns);
         let waited_for = self.waited_for(woken_by);
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
-        Some(Ender { tid, was_asked, waited_for })
+        let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
+        Some(Ender { tid, was_asked, waited_for, is_of_its_program })
     }
 
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
