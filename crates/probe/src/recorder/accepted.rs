@@ -19,6 +19,16 @@ use std::time::Duration;
 const READS: [libc::c_long; 4] = [libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom, libc::SYS_recvmsg];
 /// The calls by which it waits for a connection that somebody else makes.
 const ACCEPTS: [libc::c_long; 2] = [libc::SYS_accept, libc::SYS_accept4];
+/// The calls by which it waits for what comes by any descriptor of a set, ...
+#[cfg(target_arch = "x86_64")]
+const SETS: &[libc::c_long] = &[libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
+#[cfg(not(target_arch = "x86_64"))]
+const SETS: &[libc::c_long] = &[libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
+/// ... or of a list whose length is the second argument. `select` does not tell how many there are.
+#[cfg(target_arch = "x86_64")]
+const LISTS: &[libc::c_long] = &[libc::SYS_poll, libc::SYS_ppoll];
+#[cfg(not(target_arch = "x86_64"))]
+const LISTS: &[libc::c_long] = &[libc::SYS_ppoll];
 /// So often is looked at all threads together, ...
 const MAX_LOOKS: usize = 2_048;
 /// ... of which so many may be at what one waits for: a program of many threads leaves the others for connections, ...
@@ -188,9 +198,15 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
 
 /// `None` if that is not known, or it does not wait so.
 fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awaited> {
-    let (number, descriptor) = called(called_for)?;
+    let (number, descriptor, second) = called(called_for)?;
     if ACCEPTS.contains(&number) {
         return Some(Awaited::Request);
+    }
+    if SETS.contains(&number) {
+        return of_set(directory, descriptor, tables);
+    }
+    if LISTS.contains(&number) {
+        return (second > 1).then_some(Awaited::Several);
     }
     if !READS.contains(&number) {
         return None;
@@ -201,6 +217,40 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awa
     }
     let inode = inode(&link)?;
     tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(Awaited::Unclear))
+}
+
+/// What comes by the descriptors of a set, which the kernel lists. Those beyond a number are not known, nor are all if to find them in long
+/// tables takes too long.
+fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<Awaited> {
+    let info = std::fs::read_to_string(format!("{directory}/fdinfo/{set}")).ok()?;
+    let descriptors: Vec<u32> = descriptors(&info).take(MAX_DESCRIPTORS).collect();
+    let mut brings = Vec::new();
+    for descriptor in &descriptors {
+        if has_taken_its_time() {
+            return None;
+        }
+        let link = link(&format!("{directory}/fd/{descriptor}"));
+        brings.push(link.as_deref().and_then(inode).and_then(|inode| tables.awaited(inode)));
+    }
+    if descriptors.len() == MAX_DESCRIPTORS {
+        brings.push(None);
+    }
+    of_several(&brings)
+}
+
+/// The descriptors of an `epoll` set, as `/proc/TID/fdinfo` writes them.
+fn descriptors(info: &str) -> impl Iterator<Item = u32> {
+    info.lines().filter_map(|line| line.strip_prefix("tfd:")?.split_ascii_whitespace().next()?.parse().ok())
+}
+
+/// What comes by any of several things, of which some may not be known. `None` if it may be anything but a request.
+fn of_several(brings: &[Option<Awaited>]) -> Option<Awaited> {
+    let is_all = |awaited: Awaited| brings.iter().all(|one| *one == Some(awaited));
+    match brings.contains(&Some(Awaited::Request)) {
+        true if is_all(Awaited::Request) => Some(Awaited::Request),
+        true => Some(Awaited::Either),
+        false => (!brings.is_empty() && is_all(Awaited::Answer)).then_some(Awaited::Answer),
+    }
 }
 
 /// The connections of a thread's program of which it is known what comes by them; `None` if there are too many, or to find them
@@ -234,12 +284,12 @@ fn inode(link: &str) -> Option<&str> {
     link.strip_prefix("socket:[")?.strip_suffix(']')
 }
 
-/// The number of the call in which a thread is, and its first argument, as `/proc/TID/syscall` has them.
-fn called(call: &str) -> Option<(libc::c_long, u64)> {
+/// The number of the call in which a thread is, and its first two arguments, as `/proc/TID/syscall` has them.
+fn called(call: &str) -> Option<(libc::c_long, u64, u64)> {
     let mut words = call.split_ascii_whitespace();
     let number = words.next()?.parse().ok()?;
-    let first = words.next()?.strip_prefix("0x")?;
-    Some((number, u64::from_str_radix(first, 16).ok()?))
+    let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    Some((number, argument()?, argument()?))
 }
 
 #[cfg(test)]
@@ -249,10 +299,42 @@ mod tests {
     use punctual_recording::episode::Call;
 
     #[test]
-    fn a_call_is_its_number_and_its_first_argument() {
-        assert_eq!(called("45 0x1f 0x7ffc00 0x40 0x0 0x0 0x0 0x7ffc10 0x7f00\n"), Some((45, 31)));
+    fn a_call_is_its_number_and_its_first_two_arguments() {
+        assert_eq!(called("45 0x1f 0x7ffc00 0x40 0x0 0x0 0x0 0x7ffc10 0x7f00\n"), Some((45, 31, 0x7f_fc00)));
         for other in ["running\n", "-1 7ffc10 0x7f00\n", "", "0"] {
             assert_eq!(called(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_set_is_for_requests_if_any_of_its_descriptors_is() {
+        let info = "pos:\t0\nflags:\t02000002\nmnt_id:\t15\nino:\t1057\n\
+            tfd:        5 events:       19 data:                5  pos:0 ino:1f3 sdev:9\n\
+            tfd:       12 events:       19 data:                c  pos:0 ino:1f4 sdev:9\n";
+        assert_eq!(descriptors(info).collect::<Vec<u32>>(), [5, 12]);
+        let (request, answer) = (Some(Awaited::Request), Some(Awaited::Answer));
+        for (brings, expected) in [
+            (&[request][..], request),
+            (&[request, request][..], request),
+            (&[request, answer][..], Some(Awaited::Either)),
+            (&[request, None][..], Some(Awaited::Either)),
+            (&[answer, answer][..], answer),
+            (&[answer, None][..], None),
+            (&[None][..], None),
+            (&[][..], None),
+        ] {
+            assert_eq!(of_several(brings), expected, "{brings:?}");
+        }
+    }
+
+    /// A list may be of one descriptor, with a time limit: that is how an answer is waited for.
+    #[test]
+    fn a_list_of_one_descriptor_is_no_loop() {
+        let call = |number: libc::c_long, second: u32| {
+            format!("{number} 0x7ffc00 {second:#x} 0x64 0x0 0x0 0x0 0x7ffc10 0x7f00\n")
+        };
+        for (second, expected) in [(0, None), (1, None), (2, Some(Awaited::Several))] {
+            assert_eq!(awaited("/proc/self", &call(libc::SYS_ppoll, second), &Tables::default()), expected);
         }
     }
 

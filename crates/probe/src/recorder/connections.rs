@@ -16,6 +16,10 @@ pub(crate) enum Awaited {
     Answer,
     /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
     Unclear,
+    /// One of several things, among which are requests.
+    Either,
+    /// One of several things; what they are is not known.
+    Several,
 }
 
 /// A connection that a thread's program has.
@@ -161,7 +165,7 @@ impl Programs {
             match connection.brings {
                 Awaited::Request => connections.accepted.push(connection.descriptor),
                 Awaited::Answer => connections.connected.push(connection.descriptor),
-                Awaited::Unclear => {}
+                Awaited::Unclear | Awaited::Either | Awaited::Several => {}
             }
             let path = program.and_then(|program| program.paths.get(&connection.descriptor));
             connections.paths.extend(path.map(|path| (connection.descriptor, path.clone())));

@@ -5,24 +5,15 @@
 //! timer, a device, the network, a queue. A request begins when the wait for the source ends, and is over when the
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
-//! by a connection that the thread's program accepted ([`super::accepted`]). Every other wait is part of the request, and so is a plain sleep
-//! of a thread that was seen to wait for such a connection.
+//! by a connection that the thread's program accepted ([`super::accepted`]), also in a call that waits for several. Every other wait is part of
+//! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection.
 
 use super::connections::{Awaited, Connection, Programs};
 use super::late_wakeup::Connections;
+pub(crate) use super::sources::EndedBy;
+use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 use punctual_recording::episode::Call;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// What ended a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EndedBy {
-    /// A timer.
-    Timer,
-    /// A device, the network, a kernel thread that works for them.
-    Outside,
-    /// Another thread, of whatever process.
-    Thread,
-}
 
 /// How a stretch of work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +93,8 @@ struct Thread {
     seen: Option<(u64, Awaited)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     accepted: BTreeSet<u32>,
+    /// Those of them where something else may come, too.
+    mixed: BTreeSet<u32>,
     /// How often it has slept until a timer and for nothing else since it last waited there.
     sleeps: u8,
     /// Where it waits for answers.
@@ -136,35 +129,6 @@ struct Open {
 impl Open {
     fn over(self, end_ns: u64) -> Request {
         Request { expected_ns: self.expected_ns, end_ns, known: self.known }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Source {
-    place: u32,
-    quality: u8,
-}
-
-impl Source {
-    /// Whether it is a sleep until a timer and for nothing else, or a timer of which no more is known.
-    fn is_plain_sleep(self) -> bool {
-        self.quality > BY_A_TIMER || (self.quality == BY_A_TIMER && self.place == 0)
-    }
-}
-
-const BY_A_TIMER: u8 = 5;
-/// That of a place where it waits for a connection or reads one that it accepted, whoever is at the other end.
-const ACCEPTED: u8 = 4;
-
-/// How likely a thread gets its work there: most likely where it sleeps for nothing but a timer; next from a timer in
-/// other ways; from outside, through a call that waits for several things rather than one; from another thread,
-/// likewise.
-fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
-    let is_for_several = call == Some(Call::Poll);
-    match ended_by {
-        EndedBy::Timer => BY_A_TIMER + u8::from(call == Some(Call::Sleep)),
-        EndedBy::Outside => 3 + u8::from(is_for_several),
-        EndedBy::Thread => 1 + u8::from(is_for_several),
     }
 }
 
@@ -301,15 +265,14 @@ impl Requests {
 impl Thread {
     /// Whether a look at what it waits for may tell more about its requests.
     fn is_open(&self) -> bool {
-        let is_for_one = |call| matches!(call, Some(Call::Read | Call::Connect));
+        let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));
         let known = [&self.accepted, &self.asked, &self.unclear];
         let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
-        let is_to_be_told =
-            |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_plain_sleep();
+        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
         !self.is_looked_at
             && !self.is_out_of_reach
             && self.looks < MAX_LOOKS
-            && self.at.is_some_and(|(place, call)| is_new(place) && is_for_one(call))
+            && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
             && self.source.is_none_or(is_to_be_told)
     }
 
@@ -332,9 +295,15 @@ impl Thread {
         stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && self.accepted_none
     }
 
-    /// Whether a thread that sleeps at a place does so within its requests: it waits elsewhere for those.
-    fn sleeps_within(&self, place: u32, call: Option<Call>) -> bool {
-        call == Some(Call::Sleep) && !self.accepted.is_empty() && !self.is_source(place)
+    /// Whether a thread that sleeps at a place, or whose wait there a timer ended, does so within its requests: it waits elsewhere for those.
+    fn sleeps_within(&self, place: u32, call: Option<Call>, ended_by: Option<EndedBy>) -> bool {
+        let sleeps = call == Some(Call::Sleep) || ended_by == Some(EndedBy::Timer);
+        sleeps && !self.accepted.is_empty() && !self.accepted.contains(&place) && !self.is_source(place)
+    }
+
+    /// Whether what comes at a place is surely a request.
+    fn is_asked_at(&self, place: u32) -> bool {
+        self.accepted.contains(&place) && !self.mixed.contains(&place) && self.is_source(place)
     }
 
     fn is_at_source(&self, place: u32) -> bool {
@@ -352,9 +321,13 @@ impl Thread {
     fn learn(&mut self, place: u32, stretch: &Stretch) {
         let seen = self.seen.take().filter(|(over_ns, _)| *over_ns < stretch.expected_ns);
         match seen {
-            Some((_, Awaited::Request)) => {
-                self.accepted.insert(place);
-                self.answered.remove(&place);
+            Some((_, Awaited::Request)) => self.accepts(place),
+            // Of a program that accepts connections, they are among those.
+            Some((_, awaited @ (Awaited::Either | Awaited::Several)))
+                if awaited == Awaited::Either || self.has_accepted =>
+            {
+                self.mixed.insert(place);
+                self.accepts(place);
             }
             Some((_, Awaited::Answer)) => {
                 self.asked.insert(place);
@@ -362,15 +335,24 @@ impl Thread {
             Some((_, Awaited::Unclear)) => {
                 self.unclear.insert(place);
             }
-            None => {}
+            Some((_, Awaited::Either | Awaited::Several)) | None => {}
+        }
+    }
+
+    /// It waits for requests at a place. Its time limit there is no other source.
+    fn accepts(&mut self, place: u32) {
+        self.accepted.insert(place);
+        self.answered.remove(&place);
+        if let Some(source) = self.source.as_mut().filter(|source| source.place == place) {
+            source.quality = ACCEPTED;
         }
     }
 
     /// A server that sleeps within its requests waits for the next one before long.
-    fn note_sleep(&mut self, place: u32, call: Option<Call>) {
+    fn note_sleep(&mut self, place: u32, call: Option<Call>, ended_by: EndedBy) {
         if self.accepted.contains(&place) {
             self.sleeps = 0;
-        } else if call == Some(Call::Sleep) {
+        } else if call == Some(Call::Sleep) || ended_by == EndedBy::Timer && !self.answered.contains(&place) {
             self.sleeps = self.sleeps.saturating_add(1);
             if self.sleeps > MAX_SLEEPS {
                 self.accepted.clear();
@@ -392,23 +374,28 @@ impl Thread {
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
         self.note_other(place, call);
-        self.note_sleep(place, call);
+        self.note_sleep(place, call, ended_by);
         let is_for_answers = self.is_for_answers(place);
-        let slept_within = !self.accepted.is_empty() && self.source.is_some_and(Source::is_plain_sleep);
+        let is_a_sleep = |source: Source| source.is_timer() && !self.accepted.contains(&source.place);
+        let slept_within = !self.accepted.is_empty() && self.source.is_some_and(is_a_sleep);
         if is_for_answers && self.is_at_source(place) || slept_within {
             // What seemed to begin there was the rest of another one.
             (self.source, self.open) = (None, None);
         }
-        let is_within = self.sleeps_within(place, call);
+        let is_within = self.sleeps_within(place, call, Some(ended_by));
+        // The timer that woke it first may have been the time limit of this call: a loop with a tick.
+        let may_be_first = call == Some(Call::Poll) && self.is_at_source(0);
         // A thread that is otherwise answered there, and for once woken by a timer, waited in vain.
-        let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place);
-        let quality = match (in_vain || is_for_answers || is_within, self.accepted.contains(&place)) {
-            (true, _) => 0,
-            (false, true) => quality(ended_by, call).max(ACCEPTED),
+        let in_vain = ended_by == EndedBy::Timer && self.answered.contains(&place) && !may_be_first;
+        let quality = match (self.accepted.contains(&place), in_vain || is_for_answers || is_within) {
+            (true, _) => ACCEPTED,
+            (false, true) => 0,
             (false, false) => quality(ended_by, call),
         };
         let found = Source { place, quality };
-        let is_better = self.source.is_none_or(|source| found.quality > source.quality);
+        let is_better = self
+            .source
+            .is_none_or(|source| found.quality > source.quality || may_be_first && found.quality == source.quality);
         let is_source = !is_for_answers && !is_within && (self.is_source(place) || is_better);
         // Nobody was ever seen to answer there: it is a sleep.
         let is_sleep = found.quality >= BY_A_TIMER;
@@ -422,7 +409,8 @@ impl Thread {
         if is_source || is_sleep {
             return self.open.take().map(|open| open.over(until_ns));
         }
-        if let Some(open) = self.open.as_mut().filter(|_| !is_within) {
+        let sleeps = is_within && call == Some(Call::Sleep);
+        if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
             open.known.waits_for_answers &= self.asked.contains(&place);
         }
         if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
@@ -449,10 +437,12 @@ impl Thread {
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
-        if self.at.is_some_and(|(place, call)| self.is_for_answers(place) || self.sleeps_within(place, call)) {
+        let by = stretch.ended_by;
+        let is_within = |(place, call)| self.is_for_answers(place) || self.sleeps_within(place, call, Some(by));
+        if self.at.is_some_and(is_within) {
             return;
         }
-        let is_asked_for = self.at.is_some_and(|(place, _)| self.accepted.contains(&place) && self.is_source(place));
+        let is_asked_for = by != EndedBy::Timer && self.at.is_some_and(|(place, _)| self.is_asked_at(place));
         let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer: self.is_by_own_timer(stretch) };
         self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None });
     }
@@ -469,7 +459,7 @@ impl Thread {
                 self.at = Some((place, call));
                 (self.since_ns, self.is_looked_at) = (stretch.until_ns, false);
                 // All that can be said about an unknown place is that it waits there.
-                let is_sleep = call == Some(Call::Sleep) && !self.sleeps_within(place, call);
+                let is_sleep = call == Some(Call::Sleep) && !self.sleeps_within(place, call, None);
                 is_sleep || place == 0 || self.is_source(place)
             }
             Pause::Ends => true,

@@ -41,14 +41,27 @@ impl<'a> Tables<'a> {
         self.brings(inode).map(|(brings, _)| brings)
     }
 
-    /// What comes by a connection and, if it is a local socket, the path at which somebody listens.
+    /// What comes by a connection and, if it is a local socket, the path at which somebody listens. Where the program listens itself, that is a
+    /// request.
     pub(super) fn brings(&self, inode: &str) -> Option<(Awaited, Option<String>)> {
+        if self.listens(inode) {
+            return Some((Awaited::Request, None));
+        }
         let of_unix = self.unix.as_deref().and_then(|table| accepted_at(table, inode));
         let of_unix = of_unix.map(|path| (Awaited::Request, path)).or_else(|| self.answers(inode));
         match of_unix {
             Some((brings, path)) => Some((brings, Some(path))),
             None => Some((awaited_tcp(self.tcp.as_deref()?, inode)?, None)),
         }
+    }
+
+    fn listens(&self, inode: &str) -> bool {
+        let only = |table: &str, column: usize, state: usize, words: &str| {
+            let mut rows = rows_with(table, inode).filter(|row| row.get(column).is_some_and(|own| *own == inode));
+            rows.next().is_some_and(|row| row[state] == words) && rows.next().is_none()
+        };
+        let unix = self.unix.as_deref().is_some_and(|table| only(table, 6, 3, UNIX_LISTENS));
+        unix || self.tcp.as_deref().is_some_and(|table| only(table, 9, 3, TCP_LISTENS))
     }
 
     /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
@@ -118,6 +131,7 @@ mod tests {
         assert_eq!(found, [None, Some("/run/api.sock".to_owned()), None, None, None]);
         let tables = Tables { unix: Some(unix.to_owned()), tcp: None, peers: None };
         assert_eq!(["100", "101", "102", "103"].map(|inode| tables.has_no_path(inode)), [false, false, true, false]);
+        assert_eq!(["100", "101", "104"].map(|inode| tables.listens(inode)), [true, false, false]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
         assert_eq!(accepted_at(&made_up, "102"), None, "a row that a path makes up");
         assert_eq!(accepted_at(&made_up, "101").as_deref(), Some("/run/api.sock"));
@@ -131,6 +145,9 @@ mod tests {
             + &row("0100007F:A000", "0100007F:1F90", "01", 202);
         let found = ["200", "201", "202"].map(|inode| awaited_tcp(&tcp, inode));
         assert_eq!(found, [None, Some(Awaited::Request), Some(Awaited::Answer)]);
+        let tables = Tables { tcp: Some(tcp.clone()), ..Tables::default() };
+        assert_eq!(["200", "201", "202"].map(|inode| tables.listens(inode)), [true, false, false]);
+        assert_eq!(tables.brings("200"), Some((Awaited::Request, None)), "who connects there asks");
         // Nobody listens any more, and both do.
         let (_, connected) = tcp.split_once('\n').unwrap();
         let both = row("0100007F:A000", "00000000:0000", "0A", 203) + &tcp;
