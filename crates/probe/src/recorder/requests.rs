@@ -59,6 +59,9 @@ pub(crate) struct Known {
     pub(crate) waits_for_answers: bool,
     /// Whether a timer of its own begins it, in a program that accepted no connection.
     pub(crate) is_by_own_timer: bool,
+    /// Whether a timer begins it in a program that accepts connections, and others end waits of its thread: a server may sleep within its requests,
+    /// and this be what follows.
+    pub(crate) may_be_part: bool,
 }
 
 impl Known {
@@ -124,12 +127,8 @@ struct Open {
     waits: u32,
     /// Since when it waits, if nothing says that this ends the request.
     waits_since: Option<u64>,
-}
-
-impl Open {
-    fn over(self, end_ns: u64) -> Request {
-        Request { expected_ns: self.expected_ns, end_ns, known: self.known }
-    }
+    /// Whether it begins with the end of a sleep, or whatever else a timer ends.
+    is_by_timer: bool,
 }
 
 /// What is known about the followed threads' requests.
@@ -407,7 +406,7 @@ impl Thread {
         }
         let until_ns = waits_since?;
         if is_source || is_sleep {
-            return self.open.take().map(|open| open.over(until_ns));
+            return self.over(until_ns);
         }
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
@@ -443,8 +442,17 @@ impl Thread {
             return;
         }
         let is_asked_for = by != EndedBy::Timer && self.at.is_some_and(|(place, _)| self.is_asked_at(place));
-        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer: self.is_by_own_timer(stretch) };
-        self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None });
+        let is_by_own_timer = self.is_by_own_timer(stretch);
+        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false };
+        let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
+        self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None, is_by_timer });
+    }
+
+    /// The request that is over, if one has begun.
+    fn over(&mut self, end_ns: u64) -> Option<Request> {
+        let Open { expected_ns, known, is_by_timer, .. } = self.open.take()?;
+        let may_be_part = is_by_timer && self.has_accepted && !self.answered.is_empty();
+        Some(Request { expected_ns, end_ns, known: Known { may_be_part, ..known } })
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.
@@ -465,7 +473,7 @@ impl Thread {
             Pause::Ends => true,
         };
         if is_over {
-            return self.open.take().map(|open| open.over(stretch.until_ns));
+            return self.over(stretch.until_ns);
         }
         if let Some(open) = &mut self.open {
             open.waits += 1;

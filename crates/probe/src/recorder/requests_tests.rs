@@ -1,5 +1,8 @@
 use super::*;
 
+#[path = "requests_loops_tests.rs"]
+mod loops;
+
 const IDLE: u32 = 11;
 const ANSWER: u32 = 13;
 const OTHER: u32 = 17;
@@ -246,71 +249,7 @@ fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_acc
         play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(IDLE, Call::Read));
         assert_eq!(play.over(), [(start, start + 20)], "round {round}");
     }
-    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true, is_by_own_timer: false }; 3]);
-}
-
-/// An event loop is answered by nobody where it waits for several things, and whatever a timer ends elsewhere is a part of its request.
-#[test]
-fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_things() {
-    let mut cases = 0;
-    // A plain sleep, a timer that is read, `poll` for nothing, a condition with a time limit.
-    for call in [Call::Sleep, Call::Read, Call::Poll, Call::Futex] {
-        for awaited in [Awaited::Request, Awaited::Either] {
-            let mut play = Play::default();
-            play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-            look(&mut play, awaited);
-            for round in 0..3 {
-                let start = play.now + 10;
-                play.stretch(EndedBy::Thread, waits(OTHER, call)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-                assert_eq!(play.over(), [(start, start + 20)], "{call:?} {awaited:?} {round}");
-            }
-            // Where something else may come as well, it is not known that somebody asked.
-            let is_asked_for: Vec<bool> = play.known.iter().map(|known| known.is_asked_for).collect();
-            assert_eq!(is_asked_for, [awaited == Awaited::Request; 3]);
-            // Nobody asks when its time limit is over, and that is no other source.
-            play.known.clear();
-            play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-            assert_eq!((play.over().len(), play.known[0].is_asked_for), (1, false));
-            let start = play.now + 10;
-            play.stretch(EndedBy::Thread, waits(OTHER, call)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-            assert_eq!(play.over(), [(start, start + 20)], "{call:?} {awaited:?}");
-            cases += 1;
-        }
-    }
-    assert_eq!(cases, 8);
-}
-
-/// Of a list nobody tells what is in it: in a program that accepts connections, it is those.
-#[test]
-fn a_list_of_several_things_is_for_requests_where_the_program_accepts_connections() {
-    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
-    for (connections, expected) in [(&[client][..], 1), (&[][..], 0)] {
-        let mut play = Play::default();
-        play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-        look(&mut play, Awaited::Several);
-        play.requests.saw_connections(TID, (play.now, play.now + 1), connections);
-        play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-        let start = play.now + 10;
-        play.over();
-        play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-        let whole = play.over().into_iter().filter(|over| *over == (start, play.now)).count();
-        assert_eq!(whole, expected, "{connections:?}");
-    }
-}
-
-/// Its time limit is what wakes it first, where it was not seen to begin its wait.
-#[test]
-fn a_loop_with_a_tick_gets_its_requests_where_it_waits_up_to_that() {
-    let mut play = Play::default();
-    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
-    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-    play.over();
-    for round in 0..3 {
-        let start = play.now + 10;
-        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
-        assert_eq!(play.over(), [(start, start + 20)], "{round}");
-    }
+    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true, ..Known::default() }; 3]);
 }
 
 /// It has a clock, and waited for a connection before that.
@@ -342,8 +281,7 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    let known =
-        |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers, is_by_own_timer: false };
+    let known = |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers, ..Known::default() };
     assert_eq!(play.known, [true, true, false].map(known(true)));
     // Where it accepts nothing, it may be a worker that fetches its work.
     let mut play = Play::default();
@@ -377,7 +315,7 @@ fn a_request_is_sure_where_its_beginning_is_known_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
     assert_eq!(sure(&play), [false]);
     let [asked, answers] = [(true, false), (true, true)].map(|(is_asked_for, waits_for_answers)| {
-        Known { is_asked_for, waits_for_answers, is_by_own_timer: false }.is_sure()
+        Known { is_asked_for, waits_for_answers, ..Known::default() }.is_sure()
     });
     assert_eq!((asked, answers), (false, true));
 }

@@ -79,6 +79,8 @@ pub struct Watch {
     requests: Requests,
     /// How many of those that are over surely hold no wait for the next one.
     sure_requests: u64,
+    /// How many may be only parts of requests.
+    maybe_parts: u64,
     /// Where they get it, if other threads alone wake them.
     looks: Looks,
     deliveries: Distribution,
@@ -143,6 +145,7 @@ impl Watch {
             at_work: HashMap::new(),
             requests: Requests::default(),
             sure_requests: 0,
+            maybe_parts: 0,
             looks: Looks::new(settings.stage),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
@@ -218,6 +221,7 @@ impl Watch {
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
             self.sure_requests += u64::from(request.known.is_sure());
+            self.maybe_parts += u64::from(request.known.may_be_part);
             self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
@@ -363,7 +367,7 @@ impl Watch {
         summary.cut_requests = self.requests.cut();
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
-            summary.request_times = request_times(&self.values, self.sure_requests);
+            summary.request_times = request_times(&self.values, self.sure_requests, self.maybe_parts);
         }
         if let Some(written) = self.writing.written() {
             summary.kept = written.kept;
@@ -429,11 +433,11 @@ impl Watch {
     }
 }
 
-/// How long requests took, so many of which surely hold no wait for the next one; `None` if there are none.
-fn request_times(times: &Distribution, sure: u64) -> Option<RequestTimes> {
+/// How long requests took, so many of which surely hold no wait for the next one, and so many may be parts of requests; `None` if there are none.
+fn request_times(times: &Distribution, sure: u64, maybe_parts: u64) -> Option<RequestTimes> {
     // A quantile is given only where at least one value lies beyond it.
     let p99_ns = if times.count() >= 100 { times.quantile(0.99) } else { None };
-    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure })
+    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure, maybe_parts })
 }
 
 #[cfg(test)]
@@ -443,12 +447,12 @@ mod tests {
     #[test]
     fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
         let mut times = Distribution::new();
-        assert_eq!(request_times(&times, 0), None);
+        assert_eq!(request_times(&times, 0, 0), None);
         times.record_n(1_000, 99);
-        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7 };
-        assert_eq!(request_times(&times, 7), Some(few));
+        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7, maybe_parts: 2 };
+        assert_eq!(request_times(&times, 7, 2), Some(few));
         times.record(50_000);
-        let found = request_times(&times, 100).unwrap();
+        let found = request_times(&times, 100, 0).unwrap();
         assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 }

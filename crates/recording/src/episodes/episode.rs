@@ -198,7 +198,8 @@ pub struct Episode {
     /// Whether all waits of a request for others are for what comes by connections that the thread asked for: none is for the next
     /// request then, unless it gets its requests by those.
     pub waits_for_answers: bool,
-    /// Numbers of descriptors by which the late thread reads connections that its program accepted, as seen before the request began.
+    /// Numbers of descriptors by which the late thread reads connections that its program accepted, or at which it listens, as seen before the
+    /// request began.
     pub accepted: Vec<u32>,
     /// The same of connections for which it asked somebody who listens on this machine.
     pub connected: Vec<u32>,

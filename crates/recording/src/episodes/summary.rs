@@ -94,6 +94,10 @@ pub struct RequestTimes {
     /// How many of them hold no wait for the next request, because where they begin is known, and what they wait for. Of the others
     /// some may.
     pub sure: u64,
+    /// How many of them may be only what follows a sleep within a request, because a timer begins them in a program that accepts
+    /// connections.
+    #[serde(default)]
+    pub maybe_parts: u64,
 }
 
 impl RecorderSummary {

@@ -15,9 +15,50 @@ impl WhyReport<'_> {
         self.recognised() == Some(0) && self.late() == 0
     }
 
+    /// How many may be only what follows a sleep within a request.
+    pub(super) fn maybe_parts(&self) -> u64 {
+        let times = self.recognised().and(self.recorder.as_ref()).and_then(|recorder| recorder.request_times);
+        times.map_or(0, |times| times.maybe_parts)
+    }
+
+    /// That they may be, to follow their number.
+    fn are_maybe_parts(&self) -> String {
+        let parts = self.maybe_parts();
+        format!(
+            "{} at a timer of a program that accepts connections, and may be only {}",
+            agreeing(parts, "begins", "begin"),
+            agreeing(parts, "a part of a request", "parts of requests")
+        )
+    }
+
+    /// How many of the others may have been late.
+    pub(super) fn others_may_be_late(&self) -> String {
+        match self.maybe_parts() {
+            0 => String::new(),
+            _ if self.only.is_some() => String::new(),
+            parts => {
+                let all = self.recognised().unwrap_or(parts);
+                format!(
+                    " More may have been late: {} of all {} {}.",
+                    grouped(parts),
+                    grouped(all),
+                    self.are_maybe_parts()
+                )
+            }
+        }
+    }
+
     /// That none was late of those that were seen.
     pub(super) fn none_late(&self) -> String {
         match self.recognised() {
+            Some(all) if self.maybe_parts() > 0 => format!(
+                "Whether a request took longer than {} is not known: {} of {} that {} recognised {}",
+                self.threshold(),
+                grouped(self.maybe_parts()),
+                grouped(all),
+                agreeing(all, "was", "were"),
+                self.are_maybe_parts()
+            ),
             Some(0) => "No request was recognised".to_owned(),
             Some(1) => format!("The one request that was recognised took no longer than {}", self.threshold()),
             Some(all) => {
@@ -109,7 +150,7 @@ pub(super) mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use punctual_blame::{ANSWER_OR_REQUEST, Kind};
-    use punctual_recording::RecorderSummary;
+    use punctual_recording::{RecorderSummary, RequestTimes};
     use std::path::Path;
 
     /// The verdict about requests that took longer than 60 ms.
@@ -221,6 +262,40 @@ pub(super) mod tests {
             told.ends_with(" Left out of these shares: 1 void. So 1 of 3 late requests is not explained."),
             "{told}"
         );
+    }
+
+    /// A server sleeps within its requests, and what follows is never late.
+    #[test]
+    fn where_requests_may_be_parts_none_is_said_to_have_been_in_time() {
+        let told = |maybe_parts, episodes: Vec<EpisodeView>| {
+            let late = episodes.len() as u64;
+            let times = RequestTimes { sure: 0, maybe_parts, ..RequestTimes::default() };
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(126),
+                request_times: Some(times),
+                late,
+                kept: late,
+                ..RecorderSummary::default()
+            };
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+            assert_eq!(report.lacks_evidence(), late == 0 && maybe_parts > 0, "{maybe_parts}");
+            report.verdict()
+        };
+        assert_eq!(
+            told(126, Vec::new()),
+            "Whether a request took longer than 20.0 ms is not known: 126 of 126 that were recognised begin at a timer of a program that accepts \
+             connections, and may be only parts of requests. Record whoever asks it instead (--comm), or --why-stage total."
+        );
+        assert!(told(1, Vec::new()).contains(": 1 of 126 that were recognised begins at a timer"));
+        assert_eq!(told(0, Vec::new()), "None of the 126 requests that were recognised took longer than 20.0 ms.");
+        let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
+        let some = told(120, late());
+        let more = " More may have been late: 120 of all 126 begin at a timer of a program that accepts connections, and may be only parts of requests.";
+        assert!(some.ends_with(more), "{some}");
+        assert!(!told(0, late()).contains("More may"));
     }
 
     #[test]

@@ -112,6 +112,9 @@ impl WhyReport<'_> {
                      Record the client instead (--comm), or --why-stage total.",
                     self.none_late()
                 ),
+                None if self.maybe_parts() > 0 => {
+                    format!("{}. Record whoever asks it instead (--comm), or --why-stage total.", self.none_late())
+                }
                 None if self.recognised().is_some() => format!("{}.", self.none_late()),
                 None => format!("{}: there is nothing to explain.", self.none_late()),
             },
@@ -128,11 +131,12 @@ impl WhyReport<'_> {
         }
     }
 
-    /// Whether something was late, or the threshold was never known, or no request was recognised, and there is no evidence to tell a
+    /// Whether something was late, or the threshold was never known, or no request was recognised or what was may be parts, and there is no evidence to tell a
     /// cause from.
     pub(super) fn lacks_evidence(&self) -> bool {
         let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
-        self.whole() == 0 && (self.late() > 0 || is_unknown || self.recognised_none())
+        let is_untold = self.recognised_none() || self.maybe_parts() > 0;
+        self.whole() == 0 && (self.late() > 0 || is_unknown || is_untold)
     }
 
     /// The answer in a sentence or two.
@@ -194,6 +198,7 @@ impl WhyReport<'_> {
             verdict.push_str(&self.ends_of_waits());
         }
         verdict.push_str(&self.only_seem_late());
+        verdict.push_str(&self.others_may_be_late());
         verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
     }

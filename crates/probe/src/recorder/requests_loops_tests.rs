@@ -1,0 +1,89 @@
+//! Servers that sleep within their requests, and event loops.
+
+use super::*;
+
+/// An event loop is answered by nobody where it waits for several things, and whatever a timer ends elsewhere is a part of its request.
+#[test]
+fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_things() {
+    let mut cases = 0;
+    // A plain sleep, a timer that is read, `poll` for nothing, a condition with a time limit.
+    for call in [Call::Sleep, Call::Read, Call::Poll, Call::Futex] {
+        for awaited in [Awaited::Request, Awaited::Either] {
+            let mut play = Play::default();
+            play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+            look(&mut play, awaited);
+            for round in 0..3 {
+                let start = play.now + 10;
+                play.stretch(EndedBy::Thread, waits(OTHER, call)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+                assert_eq!(play.over(), [(start, start + 20)], "{call:?} {awaited:?} {round}");
+            }
+            // Where something else may come as well, it is not known that somebody asked.
+            let is_asked_for: Vec<bool> = play.known.iter().map(|known| known.is_asked_for).collect();
+            assert_eq!(is_asked_for, [awaited == Awaited::Request; 3]);
+            // Nobody asks when its time limit is over, and that is no other source.
+            play.known.clear();
+            play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+            assert_eq!((play.over().len(), play.known[0].is_asked_for), (1, false));
+            let start = play.now + 10;
+            play.stretch(EndedBy::Thread, waits(OTHER, call)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+            assert_eq!(play.over(), [(start, start + 20)], "{call:?} {awaited:?}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 8);
+}
+
+/// Of a list nobody tells what is in it: in a program that accepts connections, it is those.
+#[test]
+fn a_list_of_several_things_is_for_requests_where_the_program_accepts_connections() {
+    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    for (connections, expected) in [(&[client][..], 1), (&[][..], 0)] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+        look(&mut play, Awaited::Several);
+        play.requests.saw_connections(TID, (play.now, play.now + 1), connections);
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+        let start = play.now + 10;
+        play.over();
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+        let whole = play.over().into_iter().filter(|over| *over == (start, play.now)).count();
+        assert_eq!(whole, expected, "{connections:?}");
+    }
+}
+
+/// Its time limit is what wakes it first, where it was not seen to begin its wait.
+#[test]
+fn a_loop_with_a_tick_gets_its_requests_where_it_waits_up_to_that() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+    play.over();
+    for round in 0..3 {
+        let start = play.now + 10;
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+        assert_eq!(play.over(), [(start, start + 20)], "{round}");
+    }
+}
+
+/// Its client asks again at once, so that it is never found waiting for that: what follows its sleeps seems to be its requests.
+#[test]
+fn what_a_timer_begins_may_be_a_part_of_a_request_in_a_program_that_accepts_connections() {
+    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    for (connections, expected) in [(&[client][..], true), (&[][..], false)] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+        play.requests.saw_connections(TID, (play.now, play.now + 1), connections);
+        for _ in 0..3 {
+            play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+        }
+        let parts: Vec<bool> = play.known.iter().map(|known| known.may_be_part).collect();
+        assert_eq!(parts, [expected; 3], "{connections:?}");
+    }
+    // A thread that does nothing but keep its period serves nobody.
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+    play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+    play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+    assert_eq!(play.known.iter().map(|known| known.may_be_part).collect::<Vec<bool>>(), [false; 3]);
+}
