@@ -78,8 +78,10 @@ struct Seen {
 #[derive(Debug, Clone)]
 enum Listing {
     NotAsked,
-    /// There are too many descriptors, or to find them in long tables took too long.
-    TooMany,
+    /// There are too many descriptors, or to find them in long tables took too long; whether those looked at show that it accepts connections.
+    TooMany {
+        accepts: bool,
+    },
     Of(Found),
 }
 
@@ -146,7 +148,7 @@ impl Looks {
                 }
                 match connections {
                     Listing::NotAsked => {}
-                    Listing::TooMany => requests.saw_too_many(tid),
+                    Listing::TooMany { accepts } => requests.saw_too_many(tid, accepts),
                     Listing::Of((found, paths)) => {
                         requests.saw_connections(tid, (begun_ns, over_ns), &found);
                         requests.saw_paths(tid, paths);
@@ -190,7 +192,7 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
     let tables = Tables::read(&directory, peers);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
     let connections = match lists {
-        true => connections(&directory, &tables, has_taken_its_time).map_or(Listing::TooMany, Listing::Of),
+        true => listing(&directory, &tables, has_taken_its_time),
         false => Listing::NotAsked,
     };
     Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
@@ -253,13 +255,21 @@ fn of_several(brings: &[Option<Awaited>]) -> Option<Awaited> {
     }
 }
 
-/// The connections of a thread's program of which it is known what comes by them; `None` if there are too many, or to find them
-/// in long tables takes longer than `is_over` allows.
-fn connections(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Option<Found> {
+/// The connections of a thread's program of which it is known what comes by them, unless there are too many, or to find them in long tables
+/// takes longer than `is_over` allows.
+fn listing(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Listing {
+    let mut found = Found::default();
+    match list(directory, tables, is_over, &mut found) {
+        Some(()) => Listing::Of(found),
+        None => Listing::TooMany { accepts: found.0.iter().any(|one| one.brings == Awaited::Request) },
+    }
+}
+
+/// Adds them one after the other; `None` if it does not come to the last.
+fn list(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool, found: &mut Found) -> Option<()> {
     let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
     let descriptors =
         entries.flatten().take(MAX_DESCRIPTORS).filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut found = Found::default();
     for (number, descriptor) in descriptors.enumerate() {
         if number + 1 == MAX_DESCRIPTORS || is_over() {
             return None;
@@ -271,7 +281,7 @@ fn connections(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool)
             found.1.extend(path.map(|path| (descriptor, path)));
         }
     }
-    Some(found)
+    Some(())
 }
 
 /// What a descriptor stands for, as `/proc` writes it.
@@ -342,8 +352,10 @@ mod tests {
     #[test]
     fn a_look_ends_between_two_descriptors_when_its_time_is_over() {
         let tables = Tables::default();
-        assert_eq!(connections("/proc/self", &tables, || true), None);
-        assert_eq!(connections("/proc/self", &tables, || false), Some(Found::default()));
+        let mut found = Found::default();
+        assert_eq!(list("/proc/self", &tables, || true, &mut found), None);
+        assert_eq!(list("/proc/self", &tables, || false, &mut found), Some(()));
+        assert_eq!(found, Found::default(), "tables that are not known tell nothing");
     }
 
     fn none() -> Looks {

@@ -58,7 +58,7 @@ struct Program {
     held: BTreeMap<u32, Held>,
     /// Of local sockets among them, by descriptor, where somebody listens.
     paths: BTreeMap<u32, String>,
-    /// Whether it accepted one of them.
+    /// Whether it was ever seen to have accepted one, or to listen: those that it has now may be new, or not listed.
     accepts: bool,
     /// The end of the first look that saw them, ns, and the beginning of the last one.
     looked_ns: Option<(u64, u64)>,
@@ -115,7 +115,7 @@ impl Programs {
             (connection.descriptor, Held { connection, since_ns, until_ns: begun_ns })
         };
         program.held = found.iter().map(held).collect();
-        program.accepts = found.iter().any(|connection| connection.brings == Awaited::Request);
+        program.accepts |= found.iter().any(|connection| connection.brings == Awaited::Request);
         program.asked_ns = begun_ns;
         program.looked_ns = Some((program.looked_ns.map_or(over_ns, |(first_ns, _)| first_ns), begun_ns));
         program.is_untold = false;
@@ -132,19 +132,20 @@ impl Programs {
         program.is_untold |= program.looked_ns.is_none();
     }
 
-    /// A program has too many descriptors.
-    pub(super) fn saw_too_many(&mut self, process: u32) {
+    /// A program has too many descriptors; whether those that were looked at show that it accepts connections.
+    pub(super) fn saw_too_many(&mut self, process: u32, accepts: bool) {
         let program = self.of(process);
         program.held.clear();
-        (program.accepts, program.looked_ns, program.is_untold) = (false, None, true);
+        program.accepts |= accepts;
+        (program.looked_ns, program.is_untold) = (None, true);
     }
 
-    /// Whether a program has connections that it accepted, as far as was seen.
+    /// Whether a program accepts connections, as far as was ever seen.
     pub(super) fn has_accepted(&self, process: u32) -> bool {
         self.by_process.get(&process).is_some_and(|program| program.accepts)
     }
 
-    /// Whether a program was seen to have no connection that it accepted.
+    /// Whether a program was looked at, and never seen to accept a connection.
     pub(super) fn accepted_none(&self, process: u32) -> bool {
         self.by_process.get(&process).is_some_and(|program| program.looked_ns.is_some() && !program.accepts)
     }
@@ -222,7 +223,8 @@ mod tests {
         programs.saw(1, (8 + SETTLE_NS, 9 + SETTLE_NS), &[]);
         assert_eq!(is_unknown(&programs), [true, false, false], "seen twice since 10");
         assert_eq!(programs.turn(1, 8 + 2 * SETTLE_NS), None, "and later ones as usual");
-        let cannot_tell: [fn(&mut Programs, u32); 2] = [Programs::saw_nothing, Programs::saw_too_many];
+        let cannot_tell: [fn(&mut Programs, u32); 2] =
+            [Programs::saw_nothing, |programs, process| programs.saw_too_many(process, false)];
         for cannot_tell in cannot_tell {
             let mut programs = Programs::default();
             programs.ask(1, 8);
@@ -230,6 +232,20 @@ mod tests {
             assert_eq!(is_unknown(&programs), [false; 3], "nor will it be told");
             assert_eq!((programs.turn(1, 8 + SETTLE_NS), programs.accepted_none(1)), (None, false));
         }
+    }
+
+    /// One connection for each request, or more of them than are looked at: that none of them is known does not mean that there is none.
+    #[test]
+    fn a_program_that_was_seen_to_accept_is_one_that_accepts() {
+        let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+        let mut programs = Programs::default();
+        programs.saw(1, (8, 10), &[client]);
+        programs.saw(1, (8 + SETTLE_NS, 9 + SETTLE_NS), &[]);
+        programs.saw_too_many(2, true);
+        programs.saw_too_many(3, false);
+        programs.saw(4, (8, 10), &[]);
+        let known = |process: u32| (programs.has_accepted(process), programs.accepted_none(process));
+        assert_eq!([1, 2, 3, 4].map(known), [(true, false), (true, false), (false, false), (false, true)]);
     }
 
     #[test]

@@ -114,7 +114,7 @@ struct Thread {
     is_out_of_reach: bool,
     /// Its process, which has its connections, ...
     process: u32,
-    /// ... and whether that has some that it accepted, ...
+    /// ... and whether that accepts some, ...
     has_accepted: bool,
     /// ... or was seen to have none.
     accepted_none: bool,
@@ -230,11 +230,16 @@ impl Requests {
         }
     }
 
-    /// A thread's program has too many descriptors to list its connections.
-    pub(crate) fn saw_too_many(&mut self, tid: u32) {
+    /// A thread's program has too many descriptors to list its connections; whether it accepts any, as far as that was seen.
+    pub(crate) fn saw_too_many(&mut self, tid: u32, accepts: bool) {
         if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw_too_many(thread.process);
+            self.programs.saw_too_many(thread.process, accepts);
         }
+    }
+
+    /// Whether a thread's program accepts connections, as far as was ever seen.
+    pub(crate) fn has_accepted(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| self.programs.has_accepted(thread.process))
     }
 
     /// A request of a thread was late.
@@ -244,10 +249,10 @@ impl Requests {
         }
     }
 
-    /// The connections that a thread's program had for a while by a time, as far as was seen.
+    /// The connections that a thread's program had for a while by a time, as far as was seen: not of one that has ended.
     pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
-        let thread = self.threads.get(&tid);
-        thread.map(|thread| self.programs.connections(thread.process, at_ns)).unwrap_or_default()
+        let known = self.threads.get(&tid).map(|thread| self.programs.connections(thread.process, at_ns));
+        known.unwrap_or_else(|| Connections { is_unknown: true, ..Connections::default() })
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.

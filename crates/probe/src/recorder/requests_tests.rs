@@ -356,7 +356,8 @@ fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_see
     let another = connection(5, 102, Awaited::Request);
     let clients = || (vec![4_u32], Vec::<u32>::new());
     assert_eq!(saw(800, &[client, another]), [none(), clients(), clients(), none()]);
-    assert_eq!(play.requests.connections(TID + 1, 300_000_000), Connections::default());
+    let unknown = Connections { is_unknown: true, ..Connections::default() };
+    assert_eq!(play.requests.connections(TID + 1, 300_000_000), unknown, "a thread that has ended");
     // Each program is looked at again after a while.
     assert_eq!(play.requests.next_refresh(1_000_000_000), None);
     assert_eq!(play.requests.next_refresh(1_200_000_000), Some(TID));

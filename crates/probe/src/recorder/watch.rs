@@ -257,6 +257,9 @@ impl Watch {
         let mut connections = self.requests.connections(wakeup.tid, expected_ns);
         // Where nobody looks they are not waited for.
         connections.is_unknown &= self.looks.go_on();
+        // A program that accepts some has others then. Where somebody is known to ask, a request is told from an answer without them.
+        let has_others = connections.accepted.is_empty() && self.requests.has_accepted(wakeup.tid);
+        connections.is_unknown |= has_others && !known.is_asked_for;
         let late = LateWakeup {
             tid: wakeup.tid,
             name: name(),
