@@ -18,7 +18,7 @@ const NO_REQUEST: &str = "no request was waiting";
 /// wait that may be for the next one: a client that asks and a store that is asked look the same from there. Each of them is
 /// woken by the late thread, does something or sleeps, and wakes that.
 pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut [Piece]) {
-    if subject.stage != Stage::Request || !pieces.iter().any(may_be_for_request) {
+    if subject.stage != Stage::Request || !pieces.iter().any(|piece| may_be_for_request(piece) || is_nobodys(piece)) {
         return;
     }
     let classifier = Classifier::new(shared, subject);
@@ -34,8 +34,15 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
 /// another request, and whoever it has woken since its client or a dispatcher.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
-    let Some(last) = wait.last().filter(|last| may_be_for_request(last)) else { return };
-    let ender = classifier.ender(last.start_ns + last.ns);
+    let Some(last) = wait.last() else { return };
+    let end_ns = last.start_ns + last.ns;
+    if is_nobodys(last) && classifier.may_wait_for_request(end_ns) {
+        return wait.iter_mut().for_each(become_untold);
+    }
+    if !may_be_for_request(last) {
+        return;
+    }
+    let ender = classifier.ender(end_ns);
     if matches!(beginning, Beginning::OwnTimer) {
         if !ender.is_some_and(|ender| is_surely_asked(ender, last)) {
             wait.iter_mut().for_each(may_be_nobodys);
@@ -76,8 +83,12 @@ fn mostly_slept(wait: &[Piece]) -> Option<Who> {
 
 fn may_be_nobodys(piece: &mut Piece) {
     if may_be_for_request(piece) {
-        become_nobodys(piece, Kind::Unknown, ANSWER_OR_REQUEST, None);
+        become_untold(piece);
     }
+}
+
+fn become_untold(piece: &mut Piece) {
+    become_nobodys(piece, Kind::Unknown, ANSWER_OR_REQUEST, None);
 }
 
 fn become_nobodys(piece: &mut Piece, kind: Kind, words: &str, detail: Option<Detail>) {
@@ -92,6 +103,11 @@ fn become_nobodys(piece: &mut Piece, kind: Kind, words: &str, detail: Option<Det
 fn may_be_for_request(piece: &Piece) -> bool {
     let is_for_else = matches!(piece.call, Some(Call::Write | Call::FileLock | Call::Child | Call::None));
     piece.kind == Kind::Wait && piece.who.not_seen().is_none() && !is_for_else
+}
+
+/// Whether it is a wait of which nobody was seen to end it.
+fn is_nobodys(piece: &Piece) -> bool {
+    piece.kind == Kind::Wait && piece.who.not_seen().is_some()
 }
 
 fn are_of_one_wait(one: &Piece, next: &Piece) -> bool {

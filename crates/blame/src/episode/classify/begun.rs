@@ -96,6 +96,13 @@ impl Classifier<'_> {
         Some(Ender { tid, was_asked, waited_for, is_of_its_program })
     }
 
+    /// Whether a wait of the late thread that was over at a time was for one of several things, in a program that accepted connections: a
+    /// request may be among them.
+    pub(crate) fn may_wait_for_request(&self, at_ns: u64) -> bool {
+        let woken_by = self.index.next_woken(self.subject.tid, at_ns).filter(|event| event.at_ns == at_ns);
+        !self.episode.accepted.is_empty() && woken_by.is_some_and(polls)
+    }
+
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
         if reads(woken_by, &self.episode.accepted) {
             WaitedFor::Request
