@@ -203,7 +203,7 @@ pub struct Episode {
     pub accepted: Vec<u32>,
     /// The same of connections for which it asked somebody who listens on this machine.
     pub connected: Vec<u32>,
-    /// Whether these connections were not known yet as the request began, so that there may be others.
+    /// Whether these connections were not known as the request began, not yet or not any more, so that there may be others.
     pub connections_unknown: bool,
     /// For local sockets among these descriptors: the path at which somebody listens, its own program where it accepted.
     pub sockets: Vec<(u32, String)>,
