@@ -8,7 +8,7 @@
 //!
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `sources`, `accepted`, `connections`, `socket_tables`: where a followed thread's request begins and ends.
+//! * `requests`, `stretches`, `sources`, `accepted`, `connections`, `socket_tables`: where a followed thread's request begins and ends.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
@@ -51,6 +51,7 @@ mod rings;
 mod socket_tables;
 mod sources;
 mod start;
+mod stretches;
 pub(crate) mod symbols;
 mod symbols_ahead;
 #[cfg(test)]

@@ -10,35 +10,10 @@
 
 use super::connections::{Awaited, Connection, Programs};
 use super::late_wakeup::Connections;
-pub(crate) use super::sources::EndedBy;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
+pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
 use punctual_recording::episode::Call;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// How a stretch of work ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// A sleep within the work: a page, a lock.
-    WithinWork,
-    /// The thread waits at a place of its program, within this call.
-    Waits { place: u32, call: Option<Call> },
-    /// It ended.
-    Ends,
-}
-
-/// A stretch of a thread's work: from a waking to the next sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    /// The thread's process.
-    pub(crate) process: u32,
-    /// When it was due to be woken, or was woken.
-    pub(crate) expected_ns: u64,
-    /// By what.
-    pub(crate) ended_by: EndedBy,
-    /// When it slept again.
-    pub(crate) until_ns: u64,
-    pub(crate) then: Pause,
-}
 
 /// A request that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,15 +34,15 @@ pub(crate) struct Known {
     pub(crate) waits_for_answers: bool,
     /// Whether a timer of its own begins it, in a program that accepted no connection.
     pub(crate) is_by_own_timer: bool,
-    /// Whether a timer begins it in a program that accepts connections, and others end waits of its thread: a server may sleep within its requests,
-    /// and this be what follows.
+    /// Whether a timer begins it, and its thread may be a server that sleeps within its requests, so that this is what follows: others end its
+    /// waits, and its program accepts connections, or it waits now and then more often for what nobody tells who asks.
     pub(crate) may_be_part: bool,
 }
 
 impl Known {
     /// Whether it surely holds no wait for the next request.
     pub(crate) fn is_sure(self) -> bool {
-        self.is_by_own_timer || self.is_asked_for && self.waits_for_answers
+        self.is_by_own_timer && !self.may_be_part || self.is_asked_for && self.waits_for_answers
     }
 }
 
@@ -104,6 +79,10 @@ struct Thread {
     asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
     unclear: BTreeSet<u32>,
+    /// How often the last request did that a timer began, if at all, ...
+    unclear_waits: Option<u32>,
+    /// ... and whether that was not always the same: whoever has a period asks as often each time.
+    varies: bool,
     /// Where else it waits for what comes by a connection or the like: there it may get its requests.
     others: BTreeSet<u32>,
     /// How often was looked for that, ...
@@ -129,6 +108,8 @@ struct Open {
     waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends.
     is_by_timer: bool,
+    /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
+    unclear_waits: Option<u32>,
 }
 
 /// What is known about the followed threads' requests.
@@ -337,7 +318,10 @@ impl Thread {
                 self.asked.insert(place);
             }
             Some((_, Awaited::Unclear)) => {
-                self.unclear.insert(place);
+                if self.unclear.insert(place) {
+                    self.unclear_waits = None;
+                    self.open.iter_mut().for_each(|open| open.unclear_waits = None);
+                }
             }
             Some((_, Awaited::Either | Awaited::Several)) | None => {}
         }
@@ -410,6 +394,9 @@ impl Thread {
             self.answered.insert(place);
         }
         let until_ns = waits_since?;
+        if let Some(waits) = self.open.as_mut().and_then(|open| open.unclear_waits.as_mut()) {
+            *waits += u32::from(self.unclear.contains(&place));
+        }
         if is_source || is_sleep {
             return self.over(until_ns);
         }
@@ -450,13 +437,18 @@ impl Thread {
         let is_by_own_timer = self.is_by_own_timer(stretch);
         let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false };
         let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
-        self.open = Some(Open { expected_ns: stretch.expected_ns, known, waits: 0, waits_since: None, is_by_timer });
+        let unclear_waits = (!self.unclear.is_empty()).then_some(0);
+        let (expected_ns, waits_since) = (stretch.expected_ns, None);
+        self.open = Some(Open { expected_ns, known, waits: 0, waits_since, is_by_timer, unclear_waits });
     }
 
     /// The request that is over, if one has begun.
     fn over(&mut self, end_ns: u64) -> Option<Request> {
-        let Open { expected_ns, known, is_by_timer, .. } = self.open.take()?;
-        let may_be_part = is_by_timer && self.has_accepted && !self.answered.is_empty();
+        let Open { expected_ns, known, is_by_timer, unclear_waits, .. } = self.open.take()?;
+        if let Some(waits) = unclear_waits.filter(|waits| is_by_timer && *waits > 0) {
+            self.varies |= self.unclear_waits.replace(waits).is_some_and(|before| before != waits);
+        }
+        let may_be_part = is_by_timer && (self.varies || self.has_accepted && !self.answered.is_empty());
         Some(Request { expected_ns, end_ns, known: Known { may_be_part, ..known } })
     }
 

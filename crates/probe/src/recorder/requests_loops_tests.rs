@@ -87,3 +87,27 @@ fn what_a_timer_begins_may_be_a_part_of_a_request_in_a_program_that_accepts_conn
     play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
     assert_eq!(play.known.iter().map(|known| known.may_be_part).collect::<Vec<bool>>(), [false; 3]);
 }
+
+/// By a pipe or a pair of sockets a server that sleeps within its requests looks like a client with a period; but it has more than one request between
+/// two sleeps, and not always as many.
+#[test]
+fn whoever_waits_by_a_pipe_a_different_number_of_times_may_be_a_server() {
+    let parts = |rounds: &[usize]| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+        look(&mut play, Awaited::Unclear);
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+        play.known.clear();
+        for waited in rounds {
+            play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
+            (1..*waited).for_each(|_| {
+                play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+            });
+            play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+        }
+        play.known.iter().map(|known| known.may_be_part).collect::<Vec<bool>>()
+    };
+    assert_eq!(parts(&[1, 1, 1]), [false; 3]);
+    assert_eq!(parts(&[2, 2, 2]), [false; 3]);
+    assert_eq!(parts(&[1, 3, 1]), [false, true, true]);
+}

@@ -1,17 +1,7 @@
 //! Where a thread may get its work, and how likely it does there.
 
+use super::stretches::EndedBy;
 use punctual_recording::episode::Call;
-
-/// What ended a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EndedBy {
-    /// A timer.
-    Timer,
-    /// A device, the network, a kernel thread that works for them.
-    Outside,
-    /// Another thread, of whatever process.
-    Thread,
-}
 
 /// A place where a thread waits, and how likely it gets its work there, see [`quality`].
 #[derive(Clone, Copy)]

@@ -260,6 +260,8 @@ impl Watch {
         // A program that accepts some has others then. Where somebody is known to ask, a request is told from an answer without them.
         let has_others = connections.accepted.is_empty() && self.requests.has_accepted(wakeup.tid);
         connections.is_unknown |= has_others && !known.is_asked_for;
+        // Nor does anything tell one from the other by a pipe.
+        connections.is_unknown |= connections.accepted.is_empty() && known.may_be_part;
         let late = LateWakeup {
             tid: wakeup.tid,
             name: name(),

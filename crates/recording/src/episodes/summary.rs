@@ -94,8 +94,8 @@ pub struct RequestTimes {
     /// How many of them hold no wait for the next request, because where they begin is known, and what they wait for. Of the others
     /// some may.
     pub sure: u64,
-    /// How many of them may be only what follows a sleep within a request, because a timer begins them in a program that accepts
-    /// connections.
+    /// How many of them may be only what follows a sleep within a request, because a timer begins them in a thread that may be
+    /// a server's.
     #[serde(default)]
     pub maybe_parts: u64,
 }

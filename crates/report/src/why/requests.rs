@@ -25,7 +25,7 @@ impl WhyReport<'_> {
     fn are_maybe_parts(&self) -> String {
         let parts = self.maybe_parts();
         format!(
-            "{} at a timer of a program that accepts connections, and may be only {}",
+            "{} at a timer of what may be a server, and may be only {}",
             agreeing(parts, "begins", "begin"),
             agreeing(parts, "a part of a request", "parts of requests")
         )
@@ -286,14 +286,14 @@ pub(super) mod tests {
         };
         assert_eq!(
             told(126, Vec::new()),
-            "Whether a request took longer than 20.0 ms is not known: 126 of 126 that were recognised begin at a timer of a program that accepts \
-             connections, and may be only parts of requests. Record whoever asks it instead (--comm), or --why-stage total."
+            "Whether a request took longer than 20.0 ms is not known: 126 of 126 that were recognised begin at a timer of what may be a server, \
+             and may be only parts of requests. Record whoever asks it instead (--comm), or --why-stage total."
         );
         assert!(told(1, Vec::new()).contains(": 1 of 126 that were recognised begins at a timer"));
         assert_eq!(told(0, Vec::new()), "None of the 126 requests that were recognised took longer than 20.0 ms.");
         let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
         let some = told(120, late());
-        let more = " More may have been late: 120 of all 126 begin at a timer of a program that accepts connections, and may be only parts of requests.";
+        let more = " More may have been late: 120 of all 126 begin at a timer of what may be a server, and may be only parts of requests.";
         assert!(some.ends_with(more), "{some}");
         assert!(!told(0, late()).contains("More may"));
     }
