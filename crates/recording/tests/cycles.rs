@@ -173,6 +173,32 @@ fn a_stop_while_a_loop_sleeps_is_no_work_of_the_cycle_before() {
     assert!(!count.overran_beyond_wakeups(), "{count:?}");
 }
 
+/// Stopped like that too, but woken once for the stop and once to go on: what looks like a sleep within a cycle came after it.
+#[test]
+fn a_stop_for_which_a_loop_woke_counts_no_overrun_too_many() {
+    let mut cycles = Cycles::new(MS);
+    let (mut due, mut overruns) = (MS, 0);
+    for number in 0..560 {
+        cycles.take(&wakeup(due, LATE, WORK), true);
+        due += MS;
+        if number % 50 == 49 {
+            if number < 450 {
+                cycles.take(&wakeup(due - 500_000, 4_800_000, 6 * WORK), false);
+            } else {
+                cycles.take(&wakeup(due - 500_000, 20_000, 10_000), false);
+                cycles.take(&wakeup(due + 4_300_000, 0, 6 * WORK), false);
+            }
+            due += 6 * MS;
+            overruns += 5;
+        }
+    }
+    let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+    assert_eq!((count.held, count.after_overrun()), (9, AfterOverrun::CatchesUp), "{count:?}");
+    let (least, most) = count.own_overruns_between();
+    assert!((least..=most).contains(&overruns), "{least} <= {overruns} <= {most}: {count:?}");
+    assert!(count.not_made_up > 0, "{count:?}");
+}
+
 /// What the kernel executes for the return from a stop looks like cycles, where these are short.
 #[test]
 fn the_return_from_a_stop_is_no_cycle_that_is_made_up_for() {
@@ -196,6 +222,86 @@ fn the_return_from_a_stop_is_no_cycle_that_is_made_up_for() {
     // It is small beside longer cycles.
     assert_eq!(after(400_000, 3, 11), AfterOverrun::MakesUpFor(2));
     assert_eq!(after(100_000, 11, 11), AfterOverrun::CatchesUp);
+}
+
+/// A loop of 1 kHz that is stopped in its sleep, half a period before a cycle is due.
+struct Stop {
+    /// How long it is stopped, ns.
+    length: u64,
+    /// What the kernel executes for the return, ns.
+    returns: u64,
+    /// Whether all of what it executes then was seen, or the last cycle alone.
+    is_seen: bool,
+}
+
+fn stop(length: u64, returns: u64) -> Stop {
+    Stop { length, returns, is_seen: true }
+}
+
+/// Counts a loop that makes up for at most so many of the periods that were due when it went on, and for those that are due only
+/// after that, and how many of its cycles ended after the next was due.
+fn count_stopped(limit: u64, work: u64, stops: &[Stop]) -> (CycleCount, u64) {
+    let mut cycles = Cycles::new(MS);
+    let (mut due, mut overruns) = (MS, 0);
+    for number in 0..50 * (stops.len() + 1) {
+        cycles.take(&wakeup(due, LATE, work), true);
+        due += MS;
+        let Some(stop) = stops.get(number / 50).filter(|_| number % 50 == 49) else { continue };
+        let begin = due - 500_000;
+        let (mut now, mut ran, mut pending) = (begin + stop.length + stop.returns + work, 1, 0);
+        overruns += u64::from(now > due + MS);
+        due += MS;
+        while due < now {
+            if pending == 0 {
+                let missed = (now - due) / MS + 1;
+                due += missed.saturating_sub(limit) * MS;
+                pending = missed.min(limit);
+            }
+            if pending > 0 {
+                (now, ran, pending) = (now + work, ran + 1, pending - 1);
+                overruns += u64::from(now > due + MS);
+                due += MS;
+            }
+        }
+        let executed = if stop.is_seen { ran * work + stop.returns } else { work };
+        cycles.take(&wakeup(begin, now - begin - executed, executed), false);
+    }
+    let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+    assert!(count.held >= stops.len() as u64, "{count:?}");
+    (count, overruns)
+}
+
+/// One stop in which the kernel executed as much as the cycles that were dropped would have, among many that show nothing.
+#[test]
+fn one_stop_that_looks_made_up_for_does_not_show_that_a_loop_catches_up() {
+    let stops = [9_600_000, 6_700_000, 13_100_000, 12_700_000, 14_400_000, 8_100_000, 11_100_000, 12_200_000];
+    let mut stops: Vec<Stop> =
+        stops.iter().zip([70, 30, 20, 60, 40, 55, 25, 60]).map(|(length, us)| stop(*length, us * 1_000)).collect();
+    stops.push(stop(2_600_000, 125_000));
+    let (count, overruns) = count_stopped(2, 80_000, &stops);
+    assert_eq!((count.made_up, count.after_overrun()), (0, AfterOverrun::Unknown), "{count:?}");
+    let (least, most) = count.own_overruns_between();
+    assert!((least..=most).contains(&overruns), "{least} <= {overruns} <= {most}: {count:?}");
+    // Long cycles show what becomes of the periods, whatever the return takes.
+    stops.iter_mut().for_each(|stop| stop.returns = 60_000);
+    let (count, _) = count_stopped(2, 400_000, &stops);
+    assert_eq!(count.after_overrun(), AfterOverrun::MakesUpFor(2), "{count:?}");
+}
+
+/// One stop of which only the last cycle was seen, among many whose cycles cannot be told from the return.
+#[test]
+fn one_stop_that_looks_skipped_does_not_show_that_a_loop_skips_periods() {
+    let stops = [5_100_000, 6_700_000, 3_100_000, 4_700_000, 2_400_000, 6_100_000, 5_900_000];
+    let mut stops: Vec<Stop> = stops.iter().map(|length| stop(*length, 60_000)).collect();
+    stops.push(Stop { is_seen: false, ..stop(17_100_000, 60_000) });
+    let (count, overruns) = count_stopped(u64::MAX, 46_000, &stops);
+    assert_eq!((count.skipped, count.after_overrun()), (0, AfterOverrun::Unknown), "{count:?}");
+    let (least, most) = count.own_overruns_between();
+    assert!((least..=most).contains(&overruns), "{least} <= {overruns} <= {most}: {count:?}");
+    // Where most of them show it, they do.
+    let stops: Vec<Stop> = (1..9).map(|number| stop(number * 1_300_000, 30_000)).collect();
+    let (count, overruns) = count_stopped(0, 400_000, &stops);
+    assert_eq!((count.after_overrun(), count.own_overruns()), (AfterOverrun::Skips, overruns), "{count:?}");
 }
 
 /// Another thread ends a wait for a lock, but only after the next cycle was due: that wait is part of its cycle.

@@ -29,6 +29,8 @@ pub(super) enum Judgement {
     /// It looks like [`Judgement::MadeUp`], but may as well be several cycles that kept their periods, between which a
     /// sleep was not seen.
     Doubtful,
+    /// Periods began meanwhile, and how much it executed does not tell what became of them.
+    Unclear,
     /// Nothing of this.
     Nothing,
 }
@@ -86,7 +88,7 @@ impl Usual {
         } else if executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
             Judgement::Skipped
         } else {
-            Judgement::Nothing
+            Judgement::Unclear
         }
     }
 
@@ -147,6 +149,7 @@ mod tests {
             ("11.9 ms late, and four cycles", stretch(11_900, 840, 12_740, 12), Judgement::Partly),
             ("two cycles, or one sleep that was not seen", stretch(30, 420, 1_320, 1), Judgement::Doubtful),
             ("two cycles, the last of which ended late", stretch(30, 420, 1_600, 1), Judgement::MadeUp),
+            ("neither one cycle nor two", stretch(900, 290, 1_190, 1), Judgement::Unclear),
             ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::OwnWork),
             ("long by its own work, and 0.8 ms late", stretch(800, 2_600, 3_400, 3), Judgement::OwnWork),
             ("six cycles, each somewhat long", stretch(1_000, 1_500, 5_010, 5), Judgement::MadeUp),

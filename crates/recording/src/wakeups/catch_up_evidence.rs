@@ -23,8 +23,12 @@ pub(super) struct CatchUpEvidence {
     clear: u64,
     /// Those that were long by their own work, by how many periods began meanwhile.
     own_work: ByPeriods,
-    /// How many periods these are, by the same numbers.
-    own_work_periods: [u64; MOST],
+    /// Those of which nothing tells what became of these periods, likewise.
+    unclear: ByPeriods,
+    /// How many of these began with the return from a stop.
+    after_stop: u64,
+    /// How many periods began in those two kinds, by the same numbers.
+    untold_periods: [u64; MOST],
 }
 
 /// What stretches show together, in numbers of stretches.
@@ -62,19 +66,33 @@ impl CatchUpEvidence {
     /// Takes a stretch that was long by its own work: how much it executed does not tell of other cycles in it.
     pub(super) fn take_own_work(&mut self, missed: u64) {
         count(&mut self.own_work, missed);
-        let periods = &mut self.own_work_periods[position(missed)];
+        self.take_untold(missed);
+    }
+
+    /// Takes a stretch of which nothing tells what became of the periods, and whether it began with the return from a stop.
+    pub(super) fn take_unclear(&mut self, missed: u64, after_stop: bool) {
+        count(&mut self.unclear, missed);
+        self.after_stop += u64::from(after_stop);
+        self.take_untold(missed);
+    }
+
+    fn take_untold(&mut self, missed: u64) {
+        let periods = &mut self.untold_periods[position(missed)];
         *periods = periods.saturating_add(missed);
     }
 
     /// What they show together.
     pub(super) fn shown(&self) -> Shown {
         self.up_to_a_limit().or_else(|| self.below_a_limit()).unwrap_or_else(|| {
-            let (whole, partly) = (sum(&self.whole), sum(&self.partly));
+            let (whole, skipped, partly) = (sum(&self.whole), sum(&self.skipped), sum(&self.partly));
             // What makes up for the few periods that short stretches miss may still drop some of the many that long
             // ones do.
-            let is_untold = whole < sum(&self.own_work[self.reach() + 1..]).saturating_mul(CLEARLY);
-            let (made_up, partly) = if is_untold { (0, whole.saturating_add(partly)) } else { (whole, partly) };
-            Shown { made_up, skipped: sum(&self.skipped), partly, ..Shown::default() }
+            let beyond = self.reach() + 1;
+            let untold = sum(&self.own_work[beyond..]) + sum(&self.unclear[beyond..]);
+            let (made_up, few) = if whole < untold * CLEARLY { (0, whole) } else { (whole, 0) };
+            // Nor do a few returns from stops tell of the many that show nothing.
+            let (skipped, rare) = if skipped < self.after_stop { (0, skipped) } else { (skipped, 0) };
+            Shown { made_up, skipped, partly: partly + few + rare, ..Shown::default() }
         })
     }
 
@@ -84,13 +102,13 @@ impl CatchUpEvidence {
         shown.map_or(0, |missed| (2 * (missed + 1)).div_ceil(3) - 1)
     }
 
-    /// Periods that began during long work, beyond those for which it certainly makes up.
+    /// Periods that began in stretches that tell nothing of them, beyond those for which it certainly makes up.
     pub(super) fn untold_periods(&self) -> u64 {
         let reach = self.reach();
         (reach + 1..MOST)
             .map(|missed| {
-                let made_up = u64::from(self.own_work[missed]).saturating_mul(reach as u64);
-                self.own_work_periods[missed].saturating_sub(made_up)
+                let stretches = u64::from(self.own_work[missed]) + u64::from(self.unclear[missed]);
+                self.untold_periods[missed].saturating_sub(stretches.saturating_mul(reach as u64))
             })
             .fold(0, u64::saturating_add)
     }
@@ -211,6 +229,30 @@ mod tests {
         (0..9).for_each(|_| evidence.take_skipped(2));
         (0..40).for_each(|_| evidence.take_own_work(11));
         assert_eq!(evidence.shown(), Shown { skipped: 9, ..Shown::default() });
+    }
+
+    #[test]
+    fn a_few_stretches_do_not_tell_of_the_many_that_show_nothing() {
+        let mut evidence = CatchUpEvidence::default();
+        (0..20).for_each(|missed| evidence.take_unclear(missed, true));
+        let none = evidence.shown();
+        assert_eq!(none, Shown::default());
+        evidence.take_whole(2);
+        assert_eq!(evidence.shown(), Shown { partly: 1, ..none });
+        evidence.take_skipped(4);
+        assert_eq!(evidence.shown(), Shown { partly: 2, ..none });
+        // As many that miss as many periods do, and so do as many that show that it skips them.
+        let mut whole = CatchUpEvidence::default();
+        (0..4).for_each(|missed| whole.take_unclear(missed, true));
+        (0..6).for_each(|_| whole.take_whole(4));
+        assert_eq!((whole.reach(), whole.shown()), (3, Shown { made_up: 6, ..none }));
+        let mut skipped = CatchUpEvidence::default();
+        (0..4).for_each(|missed| skipped.take_unclear(missed, true));
+        (0..6).for_each(|_| skipped.take_skipped(4));
+        assert_eq!(skipped.shown(), Shown { skipped: 6, ..none });
+        // Sleeps on the way of a loop that skips periods are no contrary.
+        (0..40).for_each(|_| skipped.take_unclear(4, false));
+        assert_eq!(skipped.shown(), Shown { skipped: 6, ..none });
     }
 
     #[test]

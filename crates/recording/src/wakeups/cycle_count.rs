@@ -40,8 +40,9 @@ pub struct CycleCount {
     pub limited: u64,
     /// See `limited`; of several threads the largest.
     pub limit: u64,
-    /// Periods that began within overruns of these kinds, `skipped` and `partly`, and that no cycle there can be of; and
-    /// those that began during long work, more in a row than it is known to make up for.
+    /// Periods that began within overruns of these kinds, `skipped` and `partly`, and that no cycle there can be of; those
+    /// that began within overruns of which nothing tells, more in a row than it is known to make up for; and the first of
+    /// each overrun within which the thread slept, because its cycle may have ended before that period began.
     pub not_made_up: u64,
     /// Cycles that were due while their thread was held: something other than its timer had ended its sleep, and then it
     /// was stopped, frozen or kept from every CPU.

@@ -98,31 +98,16 @@ impl Series {
         let missed = next.as_ref().map(|(next_ns, _)| missed_until(*next_ns));
         // A cycle that slept on its way is longer than what its first wakeup tells.
         let is_whole = open.first_slept_ns == Some(slept_ns) && !open.ends;
-        if let (true, Some((next_ns, room)), Some(executed_ns)) = (is_whole, next, open.executed_ns) {
-            let missed = missed_until(next_ns);
+        if let (true, Some((_, room)), Some(missed), Some(executed_ns)) = (is_whole, next, missed, open.executed_ns) {
             let stretch = Stretch { late_ns: open.total_ns, executed_ns, length_ns, missed };
-            match self.judge(open.held, &stretch, period_ns) {
-                Judgement::Usual => self.usual.take(executed_ns, length_ns),
-                Judgement::MadeUp => self.evidence().take_whole(missed),
-                Judgement::Skipped => {
-                    // The long cycle is an overrun itself.
-                    self.not_made_up(missed.saturating_sub(1));
-                    self.evidence().take_skipped(missed);
-                }
-                Judgement::Partly => {
-                    let cycles = self.usual.cycles_in(executed_ns);
-                    self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
-                    self.evidence().take_partly(missed, cycles);
-                }
-                Judgement::OwnWork => self.evidence().take_own_work(missed),
-                Judgement::Doubtful if *room > 0 => {
-                    *room -= 1;
-                    self.count.cycles += 1;
-                    self.doubtful.push(Doubtful { length_ns, due_ns: open.due_ns, missed });
-                    return;
-                }
-                Judgement::Doubtful | Judgement::Nothing => {}
+            let found = self.judge(open.held, &stretch, period_ns);
+            if found == Judgement::Doubtful && *room > 0 {
+                *room -= 1;
+                self.count.cycles += 1;
+                self.doubtful.push(Doubtful { length_ns, due_ns: open.due_ns, missed });
+                return;
             }
+            self.take_judged(found, open.held, &stretch);
         }
         self.count.take(length_ns, missed.unwrap_or(0), period_ns);
         let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
@@ -134,6 +119,33 @@ impl Series {
         self.count.ending += u64::from(is_certain && open.ends);
         let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
+        if let Some(missed) = missed.filter(|missed| !is_whole && *missed > 0 && length_ns > period_ns) {
+            self.evidence().take_unclear(missed, false);
+            // Its first sleep may have been the one for the next cycle, and what ended that a stop.
+            self.not_made_up(u64::from(!is_certain));
+        }
+    }
+
+    /// Takes what a stretch tells that begins with a cycle and ends with the first sleep after it.
+    fn take_judged(&mut self, found: Judgement, held: bool, stretch: &Stretch) {
+        let Stretch { executed_ns, length_ns, missed, .. } = *stretch;
+        match found {
+            Judgement::Usual => self.usual.take(executed_ns, length_ns),
+            Judgement::MadeUp => self.evidence().take_whole(missed),
+            Judgement::Skipped => {
+                // The long cycle is an overrun itself.
+                self.not_made_up(missed.saturating_sub(1));
+                self.evidence().take_skipped(missed);
+            }
+            Judgement::Partly => {
+                let cycles = self.usual.cycles_in(executed_ns);
+                self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
+                self.evidence().take_partly(missed, cycles);
+            }
+            Judgement::OwnWork => self.evidence().take_own_work(missed),
+            Judgement::Unclear => self.evidence().take_unclear(missed, held),
+            Judgement::Doubtful | Judgement::Nothing => {}
+        }
     }
 
     /// Judges a stretch. After a stop it tells something only if it does so whether the return is part of it or not.
@@ -146,7 +158,7 @@ impl Series {
         let is_same = found == self.usual.judge(&Stretch { executed_ns, ..*stretch }, period_ns);
         let cycles = [stretch.executed_ns, executed_ns].map(|executed_ns| self.usual.cycles_in(executed_ns));
         let is_clear = is_same && (found != Judgement::Partly || cycles[0] == cycles[1]);
-        if is_clear { found } else { Judgement::Nothing }
+        if is_clear { found } else { Judgement::Unclear }
     }
 
     /// The thread ended then, ns: its open cycle may have ended with it.
