@@ -387,9 +387,10 @@ fn a_loop_that_catches_up_overruns_in_each_period_that_it_missed() {
     let skips = "loop fifo:80 skips periods that it missed: 69,997 periods began before the previous cycle had ended, in 60 overruns.";
     let unknown = "nothing shows whether it catches up, as is assumed here: if it skips such periods, there were 60 overruns, one every 2.17 s.";
     let some = "makes up for 3 periods in a row at most and drops the others: 69,997 periods began before the previous cycle had ended, in 60 \
-                long cycles; for each 4 overruns are counted, 240 in all.";
+                long cycles; for each at most 4 overruns are counted, 210 in all.";
     for (count, misses, every_s, words) in [
-        (CycleCount { limited: 60, limit: 3, ..passed(0, 0) }, 240.0, 0.541_7, some),
+        // A few of them missed fewer periods.
+        (CycleCount { limited: 60, limit: 3, made_up_at_most: 150, ..passed(0, 0) }, 210.0, 0.619, some),
         (passed(60, 0), 69_997.0, 0.001_857, catches_up),
         // Whole cycles count, not what single wakeups look like: here they show 60.
         (CycleCount { certain: 40, overruns: 43, ..passed(0, 60) }, 40.0, 3.25, "in 40 overruns"),

@@ -128,6 +128,47 @@ fn a_loop_that_makes_up_for_some_periods_and_drops_the_others_is_told_from_both(
     assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{count:?}");
 }
 
+/// The wakeups of a loop of 1 kHz that is kept from running for this long, ns, once in 100 ms, and then works off the latest so
+/// many of the cycles that are due, again and again until none is; and how many ended after the next was due.
+fn play_latest(limit: u64, delays: &[u64]) -> (Vec<Wakeup>, u64) {
+    let (mut wakeups, mut overruns, mut due) = (Vec::new(), 0, MS);
+    for delay in delays {
+        for number in 0..100 {
+            let late = if number == 50 { LATE + delay } else { LATE };
+            let begin = due;
+            let (mut now, mut ran, mut pending) = (due + late + WORK, 1, 0);
+            overruns += u64::from(now > due + MS);
+            due += MS;
+            while due < now {
+                if pending == 0 {
+                    let missed = (now - due) / MS + 1;
+                    due += missed.saturating_sub(limit) * MS;
+                    pending = missed.min(limit);
+                }
+                (now, ran, pending) = (now + WORK, ran + 1, pending - 1);
+                overruns += u64::from(now > due + MS);
+                due += MS;
+            }
+            wakeups.push(Wakeup { work_ns: Some(now - begin - late), ..wakeup(begin, late, ran * WORK) });
+        }
+    }
+    (wakeups, overruns)
+}
+
+/// A period that begins while a loop makes up for others is none of those for which it makes up in a row.
+#[test]
+fn periods_that_begin_while_a_loop_makes_up_for_others_do_not_add_to_its_limit() {
+    let delays = [12_345_678, 900_000, 9_870_000, 2_500_000, 20_100_000, 15_210_000, 4_870_000];
+    for limit in [2, 3, 4] {
+        let (wakeups, overruns) = play_latest(limit, &delays);
+        let (count, _) = counted(&wakeups, 0);
+        assert_eq!(count.after_overrun(), AfterOverrun::MakesUpFor(limit), "{count:?}");
+        // At most so many overruns in each of the seven; in those that missed fewer periods, fewer.
+        let most = count.own_overruns();
+        assert!(overruns <= most && most < 7 * (limit + 1), "{overruns} <= {most}: {count:?}");
+    }
+}
+
 /// How much such a stretch executed says nothing of other cycles in it, and the short ones look the same for all.
 #[test]
 fn long_work_of_its_own_does_not_tell_a_loop_that_makes_up_for_some_periods_from_one_that_catches_up() {

@@ -148,7 +148,7 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
         }
         AfterOverrun::MakesUpFor(limit) => format!(
             "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {}; for \
-             each {} are counted, {} in all.",
+             each at most {} are counted, {} in all.",
             counted(limit, "period"),
             counted(cycles.certain, "long cycle"),
             counted(limit.saturating_add(1), "overrun"),

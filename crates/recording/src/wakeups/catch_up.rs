@@ -63,7 +63,7 @@ impl Usual {
         if missed == 0 || length_ns <= period_ns || self.cycles < ENOUGH {
             return Judgement::Nothing;
         }
-        let usual_ns = (self.executed_ns / self.cycles).max(1);
+        let usual_ns = self.usual_ns();
         // Where a cycle is long by its own work, how much it executed tells nothing of others.
         let delay_ns = length_ns.saturating_sub(executed_ns);
         let is_more = executed_ns.saturating_mul(2) >= usual_ns.saturating_mul(3);
@@ -94,14 +94,28 @@ impl Usual {
 
     /// Whether a cycle that executed this long, ns, is done: hardly any executes less.
     pub(super) fn is_whole(&self, executed_ns: u64) -> bool {
-        let usual_ns = self.executed_ns / self.cycles.max(1);
+        let usual_ns = self.usual_ns();
         self.cycles >= ENOUGH && executed_ns.saturating_mul(4) >= usual_ns.saturating_mul(3)
     }
 
     /// How many usual cycles execute this long, to the nearest.
     pub(super) fn cycles_in(&self, executed_ns: u64) -> u64 {
-        let usual_ns = (self.executed_ns / self.cycles.max(1)).max(1);
+        let usual_ns = self.usual_ns();
         executed_ns.saturating_add(usual_ns / 2) / usual_ns
+    }
+
+    /// How many of the periods began only while it worked off those that had begun before: between the end of the first
+    /// cycle and the beginning of the last one, if all that kept the thread from executing came first.
+    pub(super) fn due_meanwhile(&self, stretch: &Stretch, period_ns: u64) -> u64 {
+        let usual_ns = self.usual_ns();
+        let delay_ns = stretch.length_ns.saturating_sub(stretch.executed_ns);
+        let first_ns = delay_ns.saturating_add(usual_ns);
+        let last_ns = stretch.length_ns.saturating_sub(usual_ns).max(first_ns);
+        last_ns / period_ns - first_ns / period_ns
+    }
+
+    fn usual_ns(&self) -> u64 {
+        (self.executed_ns / self.cycles.max(1)).max(1)
     }
 
     /// Whether each of the cycles may have kept its period and slept until the next: the first would have been done by
@@ -162,6 +176,9 @@ mod tests {
             );
         }
         assert_eq!([700_000, 840_000, 950_000].map(|executed_ns| usual(210_000).cycles_in(executed_ns)), [3, 4, 5]);
+        // A period may begin between the end of the first of four cycles and the beginning of the last.
+        let meanwhile = |late_us, length_us| usual(210_000).due_meanwhile(&stretch(late_us, 840, length_us, 9), MS);
+        assert_eq!((meanwhile(4_100, 4_940), meanwhile(4_900, 5_740), meanwhile(4_700, 5_540)), (0, 0, 1));
         // Nothing is certain of cycles that take more than half of their period either.
         let two = stretch(30, 1_200, 1_730, 1);
         assert_eq!(usual(600_000).judge(&two, MS), Judgement::Doubtful);

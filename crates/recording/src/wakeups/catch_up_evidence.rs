@@ -19,6 +19,8 @@ pub(super) struct CatchUpEvidence {
     skipped: ByPeriods,
     /// Those with several cycles, but fewer than periods began, by how many they had besides the first.
     partly: ByPeriods,
+    /// The same, without those cycles whose period began only while it made up for others.
+    at_once: ByPeriods,
     /// How many of these had clearly fewer: less than half.
     clear: u64,
     /// Those that were long by their own work, by how many periods began meanwhile.
@@ -29,6 +31,8 @@ pub(super) struct CatchUpEvidence {
     after_stop: u64,
     /// How many periods began in those two kinds, by the same numbers.
     untold_periods: [u64; MOST],
+    /// Overruns that are certain, whatever they tell, by how many periods began in them.
+    certain: ByPeriods,
 }
 
 /// What stretches show together, in numbers of stretches.
@@ -57,10 +61,23 @@ impl CatchUpEvidence {
         count(&mut self.skipped, missed);
     }
 
-    /// Takes a stretch with so many cycles, fewer than there were periods.
-    pub(super) fn take_partly(&mut self, missed: u64, cycles: u64) {
-        count(&mut self.partly, cycles.saturating_sub(1));
+    /// Takes a stretch with so many cycles, fewer than there were periods, of which so many began only meanwhile.
+    pub(super) fn take_partly(&mut self, missed: u64, cycles: u64, meanwhile: u64) {
+        let made_up = cycles.saturating_sub(1);
+        count(&mut self.partly, made_up);
+        count(&mut self.at_once, made_up.saturating_sub(meanwhile));
         self.clear += u64::from(cycles.saturating_mul(2) < missed.saturating_add(2));
+    }
+
+    /// Takes an overrun that is certain, by how many periods began in it.
+    pub(super) fn take_certain(&mut self, missed: u64) {
+        count(&mut self.certain, missed);
+    }
+
+    /// How many periods the certain overruns made up for at most, if it makes up for so many in each.
+    pub(super) fn made_up_at_most(&self, limit: u64) -> u64 {
+        let stretches = self.certain.iter().map(|count| u64::from(*count));
+        stretches.zip(0..).map(|(stretches, missed)| stretches * limit.min(missed)).sum()
     }
 
     /// Takes a stretch that was long by its own work: how much it executed does not tell of other cycles in it.
@@ -128,6 +145,11 @@ impl CatchUpEvidence {
         let (within, beyond) = (sum(&self.whole[..=reach]), sum(&self.whole[reach + 1..]));
         let (skipped, partly) = (sum(&self.skipped), sum(&self.partly) - same);
         let contrary = beyond + skipped + partly;
+        // Periods that began only while it made up for others add to these, and not always as many: without them there
+        // are more stretches alike. If there are as many either way, the larger number is the safe one.
+        let at_once = (1..MOST - 1).max_by_key(|&made_up| (self.at_once[made_up], MOST - made_up))?;
+        let is_alike = self.at_once[at_once] > self.partly[limit];
+        let limit = if is_alike { at_once.min(limit) } else { limit };
         (same >= contrary * CLEARLY).then_some(Shown {
             made_up: beyond,
             skipped,
@@ -186,7 +208,7 @@ mod tests {
                 1 => evidence.take_skipped(missed),
                 // As `Usual::judge` tells them apart.
                 cycles if cycles * 3 >= (missed + 1) * 2 => evidence.take_whole(missed),
-                cycles => evidence.take_partly(missed, cycles),
+                cycles => evidence.take_partly(missed, cycles, 0),
             }
         }
         evidence.shown()
@@ -262,23 +284,33 @@ mod tests {
         assert_eq!(found, Shown { made_up: 2, partly: 2, ..Shown::default() });
         let found = shown(&[6; 20], |missed| missed.min(3) + 1);
         assert_eq!(found, Shown { partly: 20, ..Shown::default() });
+        // Where periods began meanwhile, in some stretches more than in others, they are none of the limit.
+        let mut evidence = CatchUpEvidence::default();
+        (0..6).for_each(|_| evidence.take_partly(9, 4, 1));
+        (0..5).for_each(|_| evidence.take_partly(9, 3, 0));
+        assert_eq!((evidence.shown().limited, evidence.shown().limit), (11, 2));
+        // Where as many are alike only with them, they are.
+        let mut evidence = CatchUpEvidence::default();
+        (0..6).for_each(|_| evidence.take_partly(9, 4, 1));
+        (0..5).for_each(|_| evidence.take_partly(9, 4, 0));
+        assert_eq!((evidence.shown().limited, evidence.shown().limit), (11, 3));
         // Other numbers each time are no limit.
         let found = shown(&[10, 12, 14, 16, 18, 20], |missed| missed / 2);
         assert_eq!(found, Shown { partly: 6, ..Shown::default() });
         // Nor are numbers so large that they are not told apart.
         let mut evidence = CatchUpEvidence::default();
-        (0..9).for_each(|_| evidence.take_partly(200, 51));
+        (0..9).for_each(|_| evidence.take_partly(200, 51, 0));
         assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
-        (0..90).for_each(|_| evidence.take_partly(200, 31));
+        (0..90).for_each(|_| evidence.take_partly(200, 31, 0));
         assert_eq!(evidence.shown().limit, 30);
         // Nor is work of its own, or a few heavy cycles among those of a loop that skips periods.
         let mut evidence = CatchUpEvidence::default();
-        (0..9).for_each(|_| evidence.take_partly(20, 4));
+        (0..9).for_each(|_| evidence.take_partly(20, 4, 0));
         assert_eq!(evidence.shown().limit, 3);
         (0..3).for_each(|_| evidence.take_own_work(20));
         assert_eq!(evidence.shown(), Shown { partly: 9, ..Shown::default() });
         let mut evidence = CatchUpEvidence::default();
-        (0..9).for_each(|_| evidence.take_partly(20, 4));
+        (0..9).for_each(|_| evidence.take_partly(20, 4, 0));
         (0..40).for_each(|missed| evidence.take_skipped(missed));
         assert_eq!(evidence.shown(), Shown { skipped: 40, partly: 9, ..Shown::default() });
     }

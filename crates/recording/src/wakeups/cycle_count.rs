@@ -40,6 +40,8 @@ pub struct CycleCount {
     pub limited: u64,
     /// See `limited`; of several threads the largest.
     pub limit: u64,
+    /// For how many periods the certain overruns made up at most: as many as began in each, and no more than `limit`.
+    pub made_up_at_most: u64,
     /// Periods that began within overruns of these kinds, `skipped` and `partly`, and that no cycle there can be of; those
     /// that began within overruns of which nothing tells, more in a row than it is known to make up for; and the first of
     /// each overrun within which the thread slept, because its cycle may have ended before that period began.
@@ -122,6 +124,7 @@ impl CycleCount {
         self.partly = self.partly.saturating_add(other.partly);
         self.limited = self.limited.saturating_add(other.limited);
         self.limit = self.limit.max(other.limit);
+        self.made_up_at_most = self.made_up_at_most.saturating_add(other.made_up_at_most);
         self.not_made_up = self.not_made_up.saturating_add(other.not_made_up);
         self.held = self.held.saturating_add(other.held);
         self.starved = self.starved.saturating_add(other.starved);
@@ -194,14 +197,14 @@ impl CycleCount {
 
     /// The overruns that are certain, as the loop itself would count them: where it skips periods, its long cycles;
     /// where it catches up, or may, the periods that began during them, which are more; where it makes up for some of
-    /// them, that many more for each long cycle: fewer in short ones, and more where it falls behind again meanwhile.
+    /// them, as many as these are at most, unless it falls behind by more than that again meanwhile.
     pub fn own_overruns(&self) -> u64 {
         let each_period = self.if_each_period_overran();
         match self.after_overrun() {
             AfterOverrun::Skips => self.certain,
             AfterOverrun::CatchesUp => self.certain.max(each_period.saturating_sub(self.not_made_up)),
             AfterOverrun::Unknown => each_period,
-            AfterOverrun::MakesUpFor(limit) => each_period.min(self.certain.saturating_mul(limit.saturating_add(1))),
+            AfterOverrun::MakesUpFor(_) => each_period.min(self.certain.saturating_add(self.made_up_at_most)),
         }
     }
 
@@ -349,11 +352,13 @@ mod tests {
             longest_missed: 12,
             limited,
             limit: 3,
+            // One of them missed a single period.
+            made_up_at_most: 7,
             partly,
             ..CycleCount::default()
         };
         let some = count(8, 2);
-        assert_eq!((some.after_overrun(), some.own_overruns()), (AfterOverrun::MakesUpFor(3), 12));
+        assert_eq!((some.after_overrun(), some.own_overruns()), (AfterOverrun::MakesUpFor(3), 10));
         assert_eq!((some.own_overruns_between(), some.own_cycles()), ((3, 20), 80));
         // It may have fallen behind again while it made up for three.
         assert_eq!(some.longest_row_in_words().as_deref(), Some("up to 13 cycles in a row"));

@@ -107,13 +107,14 @@ impl Series {
                 self.doubtful.push(Doubtful { length_ns, due_ns: open.due_ns, missed });
                 return;
             }
-            self.take_judged(found, open.held, &stretch);
+            self.take_judged(found, open.held, &stretch, period_ns);
         }
         self.count.take(length_ns, missed.unwrap_or(0), period_ns);
         let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
         let is_certain = awake_ns > period_ns;
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
+            self.evidence().take_certain(missed.unwrap_or(0));
         }
         self.count.certain += u64::from(is_certain && !open.ends);
         self.count.ending += u64::from(is_certain && open.ends);
@@ -127,7 +128,7 @@ impl Series {
     }
 
     /// Takes what a stretch tells that begins with a cycle and ends with the first sleep after it.
-    fn take_judged(&mut self, found: Judgement, held: bool, stretch: &Stretch) {
+    fn take_judged(&mut self, found: Judgement, held: bool, stretch: &Stretch, period_ns: u64) {
         let Stretch { executed_ns, length_ns, missed, .. } = *stretch;
         match found {
             Judgement::Usual => self.usual.take(executed_ns, length_ns),
@@ -140,7 +141,8 @@ impl Series {
             Judgement::Partly => {
                 let cycles = self.usual.cycles_in(executed_ns);
                 self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
-                self.evidence().take_partly(missed, cycles);
+                let meanwhile = self.usual.due_meanwhile(stretch, period_ns);
+                self.evidence().take_partly(missed, cycles, meanwhile);
             }
             Judgement::OwnWork => self.evidence().take_own_work(missed),
             Judgement::Unclear => self.evidence().take_unclear(missed, held),
@@ -206,15 +208,18 @@ impl Series {
             self.count.certain += 1;
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);
+            evidence.take_certain(cycle.missed);
         }
         self.not_made_up(evidence.untold_periods());
         let shown = evidence.shown();
+        let made_up_at_most = if shown.limit > 0 { evidence.made_up_at_most(shown.limit) } else { self.within };
         self.count = CycleCount {
             made_up: shown.made_up,
             skipped: shown.skipped,
             partly: shown.partly,
             limited: shown.limited,
             limit: shown.limit,
+            made_up_at_most,
             starved_within: self.within,
             ..self.count
         };

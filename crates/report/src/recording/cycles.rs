@@ -364,7 +364,7 @@ pub(crate) struct CyclesRow<'a> {
     /// Where it makes up for some: for at most how many in a row.
     makes_up_for: Option<u64>,
     /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
-    /// caught up; where it makes up for some of the periods, that many more for each long cycle.
+    /// caught up; where it makes up for some of the periods, these are counted too, at most so many for each long cycle.
     own_overruns: u64,
 }
 
