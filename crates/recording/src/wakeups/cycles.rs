@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// If something other than a timer ends the sleep of a thread that has done its cycle, and it then does not run until the
 /// next is due, it was held: stopped, frozen or kept from every CPU. It then begins that next cycle, late.
 ///
-/// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, or far off it where the
-/// loop was kept from running before it slept. A loop that starts over after an overrun continues on another grid. If
+/// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, which begin cycles as its
+/// points do, or far off it where the loop was kept from running before it slept. A loop that starts over after an overrun continues on another grid. If
 /// such timers come about once in a period, each of them begins a cycle.
 #[derive(Debug)]
 pub struct Cycles {
@@ -62,12 +62,14 @@ impl Thread {
             self.grids.reserve_exact(1);
             self.grids.push((Grid::new(due_ns, self.timers), Series::default()));
         }
+        let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
+        let is_once = self.wakes_once(period_ns);
         for (grid, series) in &mut self.grids {
-            let begins = is_by_timer && grid.take(due_ns, self.timers, period_ns);
+            let is_next = is_once && series.open.is_none_or(is_apart);
+            let begins = is_by_timer && grid.take(due_ns, self.timers, is_next, period_ns);
             series.take(wakeup, is_by_timer, begins, period_ns, room);
         }
         self.by_timer.take(wakeup, is_by_timer, is_by_timer, period_ns, room);
-        let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
         let begins = self.by_time.open.is_none_or(is_apart);
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
     }
@@ -100,7 +102,8 @@ impl Thread {
                 let periods = grid.periods(period_ns);
                 return is_alone.then(|| {
                     let (count, joined) = counted(series);
-                    let not_woken = periods.saturating_sub(grid.points).saturating_sub(count.held);
+                    let woken = grid.points.saturating_add(grid.beside);
+                    let not_woken = periods.saturating_sub(woken).saturating_sub(count.held);
                     (CycleCount { periods, not_woken, ..count }, joined)
                 });
             }
@@ -360,6 +363,27 @@ mod tests {
         wakeups.drain(101..104);
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.certain, count.not_woken), (497, 1, 1, 3), "{count:?}");
+    }
+
+    #[test]
+    fn a_few_timers_beside_the_grid_are_the_next_cycles() {
+        // As `select` has them, whose times are in microseconds.
+        let due = |number: u64| number * MS + if number % 40 == 20 { 3_100 } else { number * 701 % 1_500 };
+        let mut wakeups: Vec<_> = (0..1_000).map(|number| (due(number), Some(100_000), true)).collect();
+        let count = counted(&wakeups);
+        let expected =
+            CycleCount { cycles: 1_000, longest_ns: 200_000, periods: 1_000, on_grid: 1_000, ..CycleCount::default() };
+        assert_eq!(count, expected);
+        // A moment for which a few of them sleep right after they begin starts none.
+        let mut with_moments = wakeups.clone();
+        with_moments.extend((30..1_000).step_by(60).map(|number| (number * MS + 30_000, Some(50_000), true)));
+        with_moments.sort_unstable();
+        assert_eq!(counted(&with_moments).cycles, 1_000);
+        // Periods that it missed are counted.
+        wakeups[38].1 = Some(3_500_000);
+        wakeups.drain(39..42);
+        let count = counted(&wakeups);
+        assert_eq!((count.cycles, count.overruns, count.certain, count.not_woken), (997, 1, 1, 3), "{count:?}");
     }
 
     #[test]

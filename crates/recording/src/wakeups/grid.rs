@@ -13,6 +13,8 @@ pub(super) struct Grid {
     pub(super) points: u64,
     /// Timers that were meant for it but were due beside it.
     near: u64,
+    /// Those of them that begin a cycle.
+    pub(super) beside: u64,
     /// When its first and its last point were due.
     due_ns: (u64, u64),
     /// The numbers of these two among the thread's timers.
@@ -22,19 +24,22 @@ pub(super) struct Grid {
 impl Grid {
     /// For a timer that was due then, and that has not been taken yet.
     pub(super) fn new(due_ns: u64, timer: u64) -> Grid {
-        Grid { points: 0, near: 0, due_ns: (due_ns, due_ns), timers: (timer, timer) }
+        Grid { points: 0, near: 0, beside: 0, due_ns: (due_ns, due_ns), timers: (timer, timer) }
     }
 
-    /// Takes the thread's next timer, and says whether it is a point of the grid.
-    pub(super) fn take(&mut self, due_ns: u64, timer: u64, period_ns: u64) -> bool {
-        let is_point = self.holds(due_ns, period_ns);
-        if is_point {
+    /// Takes the thread's next timer, and says whether it begins a cycle: as a point of the grid, or beside one if `is_next`
+    /// says that such a timer is no sleep within the cycle before.
+    pub(super) fn take(&mut self, due_ns: u64, timer: u64, is_next: bool, period_ns: u64) -> bool {
+        if self.holds(due_ns, period_ns) {
             self.points += 1;
             (self.due_ns.1, self.timers.1) = (due_ns, timer);
-        } else {
-            self.near += u64::from(self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID);
+            return true;
         }
-        is_point
+        let is_near = self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID;
+        let is_beside = is_near && is_next;
+        self.near += u64::from(is_near);
+        self.beside += u64::from(is_beside);
+        is_beside
     }
 
     pub(super) fn holds(&self, due_ns: u64, period_ns: u64) -> bool {
