@@ -166,6 +166,9 @@ fn periods_that_begin_while_a_loop_makes_up_for_others_do_not_add_to_its_limit()
         // At most so many overruns in each of the seven; in those that missed fewer periods, fewer.
         let most = count.own_overruns();
         assert!(overruns <= most && most < 7 * (limit + 1), "{overruns} <= {most}: {count:?}");
+        // The longest missed twenty periods, but has no more cycles than these and those that began meanwhile.
+        let row = count.longest_row().unwrap();
+        assert!((limit + 1..=limit + 2).contains(&row), "{row}: {count:?}");
     }
 }
 

@@ -104,6 +104,16 @@ impl Usual {
         executed_ns.saturating_add(usual_ns / 2) / usual_ns
     }
 
+    /// How many cycles executed this long at most, ns: they may have taken a little less than usual. 0 if it is not known how
+    /// long one executes.
+    pub(super) fn cycles_at_most(&self, executed_ns: u64) -> u64 {
+        if self.cycles < ENOUGH {
+            return 0;
+        }
+        let usual_ns = self.usual_ns();
+        (executed_ns.saturating_add(usual_ns - usual_ns / 10) / usual_ns).max(1)
+    }
+
     /// How many of the periods began only while it worked off those that had begun before: between the end of the first
     /// cycle and the beginning of the last one, if all that kept the thread from executing came first.
     pub(super) fn due_meanwhile(&self, stretch: &Stretch, period_ns: u64) -> u64 {
@@ -176,6 +186,8 @@ mod tests {
             );
         }
         assert_eq!([700_000, 840_000, 950_000].map(|executed_ns| usual(210_000).cycles_in(executed_ns)), [3, 4, 5]);
+        let at_most = [100_000, 210_000, 840_000, 855_000, 900_000].map(|ns| usual(210_000).cycles_at_most(ns));
+        assert_eq!((at_most, Usual::default().cycles_at_most(900_000)), ([1, 1, 4, 4, 5], 0));
         // A period may begin between the end of the first of four cycles and the beginning of the last.
         let meanwhile = |late_us, length_us| usual(210_000).due_meanwhile(&stretch(late_us, 840, length_us, 9), MS);
         assert_eq!((meanwhile(4_100, 4_940), meanwhile(4_900, 5_740), meanwhile(4_700, 5_540)), (0, 0, 1));

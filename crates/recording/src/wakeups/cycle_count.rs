@@ -14,6 +14,8 @@ pub struct CycleCount {
     pub longest_ns: u64,
     /// How many periods began during the longest: a loop that catches up worked off as many more cycles in it.
     pub longest_missed: u64,
+    /// How many cycles the thread can have executed in the longest, by its CPU time; 0 if that is not known.
+    pub longest_cycles: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
     /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
@@ -111,6 +113,7 @@ impl CycleCount {
         self.overruns = self.overruns.saturating_add(other.overruns);
         if other.longest_ns > self.longest_ns {
             (self.longest_ns, self.longest_missed) = (other.longest_ns, other.longest_missed);
+            self.longest_cycles = other.longest_cycles;
         }
         self.untold = self.untold.saturating_add(other.untold);
         self.unseen = self.unseen.saturating_add(other.unseen);
@@ -236,10 +239,12 @@ impl CycleCount {
     }
 
     /// How many cycles the longest stretch without a sleep in between holds at most, if it may be more than one. A loop
-    /// that makes up for a few periods may fall behind again while it does.
+    /// that makes up for a few periods may fall behind again while it does, but executes no more cycles than its CPU time
+    /// allows.
     pub fn longest_row(&self) -> Option<u64> {
         let made_up = match self.after_overrun() {
             AfterOverrun::Skips => 0,
+            AfterOverrun::MakesUpFor(_) if self.longest_cycles > 0 => self.longest_missed.min(self.longest_cycles - 1),
             AfterOverrun::MakesUpFor(_) | AfterOverrun::CatchesUp | AfterOverrun::Unknown => self.longest_missed,
         };
         (made_up > 0).then_some(made_up.saturating_add(1))
@@ -258,11 +263,13 @@ impl CycleCount {
         if is_longest { self.longest_row_in_words() } else { None }
     }
 
-    pub(super) fn take(&mut self, length_ns: u64, missed: u64, period_ns: u64) {
+    /// Takes a cycle of this length, ns, in which so many periods began and so many cycles may have been executed, 0 if that
+    /// is not known.
+    pub(super) fn take(&mut self, length_ns: u64, missed: u64, cycles: u64, period_ns: u64) {
         self.cycles += 1;
         self.overruns += u64::from(length_ns > period_ns);
         if length_ns > self.longest_ns {
-            (self.longest_ns, self.longest_missed) = (length_ns, missed);
+            (self.longest_ns, self.longest_missed, self.longest_cycles) = (length_ns, missed, cycles);
         }
     }
 }
@@ -362,6 +369,9 @@ mod tests {
         assert_eq!((some.own_overruns_between(), some.own_cycles()), ((3, 20), 80));
         // It may have fallen behind again while it made up for three.
         assert_eq!(some.longest_row_in_words().as_deref(), Some("up to 13 cycles in a row"));
+        let known = CycleCount { longest_cycles: 5, ..some };
+        assert_eq!(known.longest_row_in_words().as_deref(), Some("up to 5 cycles in a row"));
+        assert_eq!(CycleCount { longest_cycles: 99, ..some }.longest_row(), Some(13));
         let unknown = count(7, 2);
         assert_eq!((unknown.after_overrun(), unknown.own_overruns()), (AfterOverrun::Unknown, 20));
         // Two threads of one name with limits of their own; what is seen once in five times changes nothing.

@@ -109,7 +109,9 @@ impl Series {
             }
             self.take_judged(found, open.held, &stretch, period_ns);
         }
-        self.count.take(length_ns, missed.unwrap_or(0), period_ns);
+        let executed_ns = open.executed_ns.filter(|_| is_whole);
+        let cycles = executed_ns.map_or(0, |executed_ns| self.usual.cycles_at_most(executed_ns));
+        self.count.take(length_ns, missed.unwrap_or(0), cycles, period_ns);
         let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
         let is_certain = awake_ns > period_ns;
         if is_certain && !open.ends {
@@ -204,7 +206,7 @@ impl Series {
         for cycle in &doubtful[explained..] {
             // Taken above, like all cycles.
             self.count.cycles -= 1;
-            self.count.take(cycle.length_ns, cycle.missed, period_ns);
+            self.count.take(cycle.length_ns, cycle.missed, cycle.missed.saturating_add(1), period_ns);
             self.count.certain += 1;
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);
