@@ -129,14 +129,15 @@ fn a_loop_that_makes_up_for_some_periods_and_drops_the_others_is_told_from_both(
 }
 
 /// The wakeups of a loop of 1 kHz that is kept from running for this long, ns, once in 100 ms, and then works off the latest so
-/// many of the cycles that are due, again and again until none is; and how many ended after the next was due.
-fn play_latest(limit: u64, delays: &[u64]) -> (Vec<Wakeup>, u64) {
+/// many of the cycles that are due, again and again until none is, each of which then executes this long; and how many ended after the
+/// next was due.
+fn play_latest(limit: u64, late_work: u64, delays: &[u64]) -> (Vec<Wakeup>, u64) {
     let (mut wakeups, mut overruns, mut due) = (Vec::new(), 0, MS);
     for delay in delays {
         for number in 0..100 {
-            let late = if number == 50 { LATE + delay } else { LATE };
+            let (late, work) = if number == 50 { (LATE + delay, late_work) } else { (LATE, WORK) };
             let begin = due;
-            let (mut now, mut ran, mut pending) = (due + late + WORK, 1, 0);
+            let (mut now, mut ran, mut pending) = (due + late + work, 1, 0);
             overruns += u64::from(now > due + MS);
             due += MS;
             while due < now {
@@ -145,11 +146,11 @@ fn play_latest(limit: u64, delays: &[u64]) -> (Vec<Wakeup>, u64) {
                     due += missed.saturating_sub(limit) * MS;
                     pending = missed.min(limit);
                 }
-                (now, ran, pending) = (now + WORK, ran + 1, pending - 1);
+                (now, ran, pending) = (now + work, ran + 1, pending - 1);
                 overruns += u64::from(now > due + MS);
                 due += MS;
             }
-            wakeups.push(Wakeup { work_ns: Some(now - begin - late), ..wakeup(begin, late, ran * WORK) });
+            wakeups.push(Wakeup { work_ns: Some(now - begin - late), ..wakeup(begin, late, ran * work) });
         }
     }
     (wakeups, overruns)
@@ -160,7 +161,7 @@ fn play_latest(limit: u64, delays: &[u64]) -> (Vec<Wakeup>, u64) {
 fn periods_that_begin_while_a_loop_makes_up_for_others_do_not_add_to_its_limit() {
     let delays = [12_345_678, 900_000, 9_870_000, 2_500_000, 20_100_000, 15_210_000, 4_870_000];
     for limit in [2, 3, 4] {
-        let (wakeups, overruns) = play_latest(limit, &delays);
+        let (wakeups, overruns) = play_latest(limit, WORK, &delays);
         let (count, _) = counted(&wakeups, 0);
         assert_eq!(count.after_overrun(), AfterOverrun::MakesUpFor(limit), "{count:?}");
         // At most so many overruns in each of the seven; in those that missed fewer periods, fewer.
@@ -170,6 +171,17 @@ fn periods_that_begin_while_a_loop_makes_up_for_others_do_not_add_to_its_limit()
         let row = count.longest_row().unwrap();
         assert!((limit + 1..=limit + 2).contains(&row), "{row}: {count:?}");
     }
+}
+
+/// A loop that catches up with cheap cycles may execute no more in a stretch than in one cycle that is in time.
+#[test]
+fn less_than_a_cycle_does_not_show_that_a_loop_skips_periods() {
+    let delays = [4_870_000, 2_500_000, 6_100_000, 3_300_000, 5_200_000, 1_900_000, 7_700_000];
+    let (wakeups, overruns) = play_latest(u64::MAX, WORK / 20, &delays);
+    let (count, _) = counted(&wakeups, 0);
+    assert_eq!((count.skipped, count.after_overrun()), (0, AfterOverrun::Unknown), "{count:?}");
+    let (least, most) = count.own_overruns_between();
+    assert!((least..=most).contains(&overruns), "{least} <= {overruns} <= {most}: {count:?}");
 }
 
 /// How much such a stretch executed says nothing of other cycles in it, and the short ones look the same for all.

@@ -85,7 +85,7 @@ impl Usual {
             if self.may_have_slept(stretch, period_ns) { Judgement::Doubtful } else { Judgement::MadeUp }
         } else if is_more {
             Judgement::Partly
-        } else if executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
+        } else if executed_ns >= self.shortest_ns() && executed_ns.saturating_mul(4) <= usual_ns.saturating_mul(5) {
             Judgement::Skipped
         } else {
             Judgement::Unclear
@@ -96,6 +96,11 @@ impl Usual {
     pub(super) fn is_whole(&self, executed_ns: u64) -> bool {
         let usual_ns = self.usual_ns();
         self.cycles >= ENOUGH && executed_ns.saturating_mul(4) >= usual_ns.saturating_mul(3)
+    }
+
+    /// Less than this, ns, is no usual cycle, but may be several cheap ones.
+    pub(super) fn shortest_ns(&self) -> u64 {
+        self.usual_ns().div_ceil(2)
     }
 
     /// How many usual cycles execute this long, to the nearest.
@@ -173,6 +178,7 @@ mod tests {
             ("11.9 ms late, and four cycles", stretch(11_900, 840, 12_740, 12), Judgement::Partly),
             ("two cycles, or one sleep that was not seen", stretch(30, 420, 1_320, 1), Judgement::Doubtful),
             ("two cycles, the last of which ended late", stretch(30, 420, 1_600, 1), Judgement::MadeUp),
+            ("4.9 ms late, and less than one cycle", stretch(4_900, 60, 4_960, 4), Judgement::Unclear),
             ("neither one cycle nor two", stretch(900, 290, 1_190, 1), Judgement::Unclear),
             ("more than its cycles need", stretch(4_900, 4_000, 8_900, 8), Judgement::OwnWork),
             ("long by its own work, and 0.8 ms late", stretch(800, 2_600, 3_400, 3), Judgement::OwnWork),

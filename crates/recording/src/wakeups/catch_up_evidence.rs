@@ -27,8 +27,9 @@ pub(super) struct CatchUpEvidence {
     own_work: ByPeriods,
     /// Those of which nothing tells what became of these periods, likewise.
     unclear: ByPeriods,
-    /// How many of these began with the return from a stop.
-    after_stop: u64,
+    /// How many of these may be a single cycle or several: those that began with the return from a stop, and those that
+    /// executed less than one cycle usually does.
+    may_be_one: u64,
     /// How many periods began in those two kinds, by the same numbers.
     untold_periods: [u64; MOST],
     /// Overruns that are certain, whatever they tell, by how many periods began in them.
@@ -86,10 +87,10 @@ impl CatchUpEvidence {
         self.take_untold(missed);
     }
 
-    /// Takes a stretch of which nothing tells what became of the periods, and whether it began with the return from a stop.
-    pub(super) fn take_unclear(&mut self, missed: u64, after_stop: bool) {
+    /// Takes a stretch of which nothing tells what became of the periods, and whether it may as well be a single cycle.
+    pub(super) fn take_unclear(&mut self, missed: u64, may_be_one: bool) {
         count(&mut self.unclear, missed);
-        self.after_stop += u64::from(after_stop);
+        self.may_be_one += u64::from(may_be_one);
         self.take_untold(missed);
     }
 
@@ -107,8 +108,8 @@ impl CatchUpEvidence {
             let beyond = self.reach() + 1;
             let untold = sum(&self.own_work[beyond..]) + sum(&self.unclear[beyond..]);
             let (made_up, few) = if whole < untold * CLEARLY { (0, whole) } else { (whole, 0) };
-            // Nor do a few returns from stops tell of the many that show nothing.
-            let (skipped, rare) = if skipped < self.after_stop { (0, skipped) } else { (skipped, 0) };
+            // Nor does a single cycle now and then tell of the many stretches that may be several.
+            let (skipped, rare) = if skipped < self.may_be_one { (0, skipped) } else { (skipped, 0) };
             Shown { made_up, skipped, partly: partly + few + rare, ..Shown::default() }
         })
     }

@@ -147,7 +147,10 @@ impl Series {
                 self.evidence().take_partly(missed, cycles, meanwhile);
             }
             Judgement::OwnWork => self.evidence().take_own_work(missed),
-            Judgement::Unclear => self.evidence().take_unclear(missed, held),
+            Judgement::Unclear => {
+                let may_be_one = held || executed_ns < self.usual.shortest_ns();
+                self.evidence().take_unclear(missed, may_be_one);
+            }
             Judgement::Doubtful | Judgement::Nothing => {}
         }
     }
@@ -158,7 +161,8 @@ impl Series {
         if !held {
             return found;
         }
-        let executed_ns = stretch.executed_ns.saturating_sub(RETURNS_NS);
+        let least_ns = stretch.executed_ns.min(self.usual.shortest_ns());
+        let executed_ns = stretch.executed_ns.saturating_sub(RETURNS_NS).max(least_ns);
         let is_same = found == self.usual.judge(&Stretch { executed_ns, ..*stretch }, period_ns);
         let cycles = [stretch.executed_ns, executed_ns].map(|executed_ns| self.usual.cycles_in(executed_ns));
         let is_clear = is_same && (found != Judgement::Partly || cycles[0] == cycles[1]);
