@@ -185,9 +185,9 @@ impl CycleCount {
     /// What the loop does about periods that begin during a long cycle.
     pub fn after_overrun(&self) -> AfterOverrun {
         let all = [self.made_up, self.skipped, self.limited, self.partly].into_iter().fold(0, u64::saturating_add);
-        // A loop does the same after each overrun.
+        // A loop does the same after each overrun. One that is starved may have made up for a few again and again.
         let is_shown = |by: u64| by > 0 && by >= (all - by).saturating_mul(CLEARLY);
-        if is_shown(self.made_up) {
+        if self.starved == 0 && is_shown(self.made_up) {
             AfterOverrun::CatchesUp
         } else if is_shown(self.skipped) {
             AfterOverrun::Skips
@@ -342,6 +342,7 @@ mod tests {
         assert_eq!(row.longest_row_in_words().as_deref(), Some("7 cycles in a row"));
         let row = CycleCount { starved: 1, ..row };
         assert_eq!(row.longest_row_in_words().as_deref(), Some("up to 7 cycles in a row"));
+        assert_eq!((row.after_overrun(), row.own_overruns_between()), (AfterOverrun::Unknown, (3, 20)));
         // Each long cycle is one.
         let count = CycleCount { not_made_up: 19, ..count };
         assert_eq!((count.own_overruns(), count.own_overruns_between()), (3, (3, 20)));

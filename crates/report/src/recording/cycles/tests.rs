@@ -191,8 +191,8 @@ fn no_number_is_exact_where_more_may_have_overrun() {
     });
     assert!(
         known.contains(
-            " cycles in a row. Of 3,000 periods 2,400 began before the previous cycle had ended. The loop catches up: each of these is an \
-             overrun. Fewer than half "
+            " cycles in a row. Of 3,000 periods 2,400 began before the previous cycle had ended. If the loop skips missed periods, each run of \
+             them is one overrun. If it catches up, each is an overrun. Fewer than half "
         ),
         "{known}"
     );
