@@ -16,6 +16,9 @@ pub struct CycleCount {
     pub longest_missed: u64,
     /// How many cycles the thread can have executed in the longest, by its CPU time; 0 if that is not known.
     pub longest_cycles: u64,
+    /// Whether the longest took more than a period, and the thread slept within it after less than one: its cycle may have
+    /// ended then, and the thread have been stopped.
+    pub longest_slept: bool,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
     /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
@@ -113,7 +116,7 @@ impl CycleCount {
         self.overruns = self.overruns.saturating_add(other.overruns);
         if other.longest_ns > self.longest_ns {
             (self.longest_ns, self.longest_missed) = (other.longest_ns, other.longest_missed);
-            self.longest_cycles = other.longest_cycles;
+            (self.longest_cycles, self.longest_slept) = (other.longest_cycles, other.longest_slept);
         }
         self.untold = self.untold.saturating_add(other.untold);
         self.unseen = self.unseen.saturating_add(other.unseen);
@@ -263,13 +266,14 @@ impl CycleCount {
         if is_longest { self.longest_row_in_words() } else { None }
     }
 
-    /// Takes a cycle of this length, ns, in which so many periods began and so many cycles may have been executed, 0 if that
-    /// is not known.
-    pub(super) fn take(&mut self, length_ns: u64, missed: u64, cycles: u64, period_ns: u64) {
+    /// Takes a cycle of this length, ns, in which so many periods began, and so many cycles may have been executed; 0 if that
+    /// is not known. `slept` is what `longest_slept` says of the longest.
+    pub(super) fn take(&mut self, length_ns: u64, (missed, cycles): (u64, u64), slept: bool, period_ns: u64) {
         self.cycles += 1;
         self.overruns += u64::from(length_ns > period_ns);
         if length_ns > self.longest_ns {
-            (self.longest_ns, self.longest_missed, self.longest_cycles) = (length_ns, missed, cycles);
+            (self.longest_ns, self.longest_missed) = (length_ns, missed);
+            (self.longest_cycles, self.longest_slept) = (cycles, slept);
         }
     }
 }

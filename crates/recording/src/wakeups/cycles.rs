@@ -250,6 +250,7 @@ mod tests {
             overruns: 1,
             longest_ns: 1_250_000,
             longest_missed: 1,
+            longest_slept: true,
             not_made_up: 1,
             ..CycleCount::default()
         };

@@ -111,9 +111,10 @@ impl Series {
         }
         let executed_ns = open.executed_ns.filter(|_| is_whole);
         let cycles = executed_ns.map_or(0, |executed_ns| self.usual.cycles_at_most(executed_ns));
-        self.count.take(length_ns, missed.unwrap_or(0), cycles, period_ns);
         let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
         let is_certain = awake_ns > period_ns;
+        let slept = open.first_slept_ns != Some(slept_ns) && length_ns > period_ns && !is_certain;
+        self.count.take(length_ns, (missed.unwrap_or(0), cycles), slept, period_ns);
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
             self.evidence().take_certain(missed.unwrap_or(0));
@@ -210,7 +211,8 @@ impl Series {
         for cycle in &doubtful[explained..] {
             // Taken above, like all cycles.
             self.count.cycles -= 1;
-            self.count.take(cycle.length_ns, cycle.missed, cycle.missed.saturating_add(1), period_ns);
+            let cycles = cycle.missed.saturating_add(1);
+            self.count.take(cycle.length_ns, (cycle.missed, cycles), false, period_ns);
             self.count.certain += 1;
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);

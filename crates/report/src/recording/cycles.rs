@@ -228,6 +228,9 @@ fn overruns(count: &CycleCount) -> u64 {
 fn longest_in_words(count: &CycleCount) -> String {
     let longest = format_ns(count.longest_ns);
     match (count.longest_row_in_words(), count.unseen) {
+        // A stop after its cycle, which looks like a sleep within it, is none of it.
+        (Some(row), 0) if count.longest_slept => format!("the longest stretch {longest} at most, {row}"),
+        (Some(row), _) if count.longest_slept => format!("the longest stretch that was seen {longest} at most, {row}"),
         (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
         // It may have begun with a wakeup that nobody saw.
         (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),

@@ -137,6 +137,24 @@ fn a_row_of_cycles_is_not_called_one() {
 }
 
 #[test]
+fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
+    let mut over = loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
+    let arm = over.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.periods, arm.not_woken, arm.longest_missed, arm.longest_slept) = (7_021, 30, 6, true);
+    let said = over.verdict();
+    assert!(
+        said.contains(" cycles, the longest stretch 6.80 ms at most, up to 7 cycles in a row. Of 7,021 "),
+        "{said}"
+    );
+    over.by_name.get_mut("arm fifo:80").unwrap().unseen = 2;
+    let said = over.verdict();
+    assert!(
+        said.contains(" cycles, the longest stretch that was seen 6.80 ms at most, up to 7 cycles in a row. "),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_loop_that_did_not_always_catch_up_overran_at_least_so_often() {
     let mut over = loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
     let arm = over.by_name.get_mut("arm fifo:80").unwrap();
