@@ -344,6 +344,23 @@ fn one_stop_that_looks_made_up_for_does_not_show_that_a_loop_catches_up() {
     assert_eq!(count.after_overrun(), AfterOverrun::MakesUpFor(2), "{count:?}");
 }
 
+/// How much the return takes does not depend on how long the stop was, and so many stops show by how they grow what none shows.
+#[test]
+fn many_stops_of_a_loop_with_little_work_show_together_that_it_catches_up() {
+    let stops: Vec<Stop> = (0..22)
+        .map(|number| stop(1_600_000 + number * 5 % 7 * 1_000_000 + number * 31_000, 40_000 + number * 7 % 11 * 7_000))
+        .collect();
+    let (count, overruns) = count_stopped(u64::MAX, 40_000, &stops);
+    assert_eq!((count.after_overrun(), count.not_made_up), (AfterOverrun::CatchesUp, 0), "{count:?}");
+    assert!(count.own_overruns() <= overruns, "{overruns}: {count:?}");
+    for limit in [0, 1, 2, 3, 5] {
+        let (count, overruns) = count_stopped(limit, 40_000, &stops);
+        assert_eq!(count.after_overrun(), AfterOverrun::Unknown, "{limit}: {count:?}");
+        let (least, most) = count.own_overruns_between();
+        assert!((least..=most).contains(&overruns), "{limit}: {least} <= {overruns} <= {most}: {count:?}");
+    }
+}
+
 /// One stop of which only the last cycle was seen, among many whose cycles cannot be told from the return.
 #[test]
 fn one_stop_that_looks_skipped_does_not_show_that_a_loop_skips_periods() {

@@ -103,6 +103,14 @@ impl Usual {
         self.usual_ns().div_ceil(2)
     }
 
+    /// How many times as much as a usual cycle it is to execute this long, ns, after a stop. `None` where it is no more than one:
+    /// then the return from the stop, of which there is always some, was not seen with it.
+    pub(super) fn after_stop(&self, executed_ns: u64) -> Option<f64> {
+        let usual_ns = self.usual_ns();
+        let is_more = executed_ns.saturating_mul(32) > usual_ns.saturating_mul(33);
+        is_more.then(|| executed_ns as f64 / usual_ns as f64)
+    }
+
     /// How many usual cycles execute this long, to the nearest.
     pub(super) fn cycles_in(&self, executed_ns: u64) -> u64 {
         let usual_ns = self.usual_ns();

@@ -1,5 +1,7 @@
 //! What the long stretches of a loop show together: whether it makes up for the periods that began meanwhile.
 
+use super::growth::Growth;
+
 /// Numbers of periods are told apart up to this one.
 const MOST: usize = 32;
 /// So many stretches show that a loop makes up for some periods and not for others.
@@ -30,7 +32,11 @@ pub(super) struct CatchUpEvidence {
     /// How many of these may be a single cycle or several: those that began with the return from a stop, and those that
     /// executed less than one cycle usually does.
     may_be_one: u64,
-    /// How many periods began in those two kinds, by the same numbers.
+    /// Those of them that began with the return from a stop, likewise.
+    stopped: ByPeriods,
+    /// All stretches that did. Most threads have none.
+    growth: Option<Box<Growth>>,
+    /// How many periods began in those of own work and in unclear ones, by the same numbers.
     untold_periods: [u64; MOST],
     /// Overruns that are certain, whatever they tell, by how many periods began in them.
     certain: ByPeriods,
@@ -92,6 +98,34 @@ impl CatchUpEvidence {
         count(&mut self.unclear, missed);
         self.may_be_one += u64::from(may_be_one);
         self.take_untold(missed);
+    }
+
+    /// Takes a stretch of which alone nothing tells, because it began with the return from a stop.
+    pub(super) fn take_stopped(&mut self, missed: u64) {
+        count(&mut self.stopped, missed);
+        self.take_unclear(missed, true);
+    }
+
+    /// Takes a stretch that began with the return from a stop, whatever it tells alone, and how many times as much as a usual
+    /// cycle it executed.
+    pub(super) fn take_after_stop(&mut self, missed: u64, cycles: f64) {
+        self.growth.get_or_insert_default().take(missed, cycles);
+    }
+
+    /// Takes those that tell nothing alone for what all that followed stops show together.
+    pub(super) fn settle(&mut self) {
+        let is_shown = self.growth.as_ref().is_some_and(|growth| growth.is_by_cycles());
+        if !is_shown {
+            return;
+        }
+        for missed in 0..MOST {
+            let stretches = std::mem::take(&mut self.stopped[missed]);
+            self.whole[missed] = self.whole[missed].saturating_add(stretches);
+            self.unclear[missed] = self.unclear[missed].saturating_sub(stretches);
+            self.may_be_one = self.may_be_one.saturating_sub(u64::from(stretches));
+            let periods = u64::from(stretches).saturating_mul(missed as u64);
+            self.untold_periods[missed] = self.untold_periods[missed].saturating_sub(periods);
+        }
     }
 
     fn take_untold(&mut self, missed: u64) {
@@ -276,6 +310,26 @@ mod tests {
         // Sleeps on the way of a loop that skips periods are no contrary.
         (0..40).for_each(|_| skipped.take_unclear(4, false));
         assert_eq!(skipped.shown(), Shown { skipped: 6, ..none });
+    }
+
+    #[test]
+    fn stops_that_tell_nothing_alone_may_do_so_together() {
+        let after_stops = |cycles: &dyn Fn(f64) -> f64| {
+            let mut evidence = CatchUpEvidence::default();
+            for stop in 0..24_u32 {
+                let missed = 1 + stop % 8;
+                evidence.take_stopped(u64::from(missed));
+                evidence.take_after_stop(u64::from(missed), cycles(f64::from(missed)));
+            }
+            evidence.take_skipped(17);
+            evidence.settle();
+            (evidence.shown(), evidence.untold_periods())
+        };
+        // Each takes half a cycle for the return.
+        let all = after_stops(&|missed| 1.5 + missed);
+        assert_eq!(all, (Shown { made_up: 24, skipped: 1, ..Shown::default() }, 0));
+        let none = after_stops(&|_| 1.5);
+        assert_eq!(none, (Shown { partly: 1, ..Shown::default() }, 3 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8)));
     }
 
     #[test]

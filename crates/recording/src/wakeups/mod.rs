@@ -5,7 +5,8 @@
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `cycle_count`: how many there were.
-//! * `catch_up`, `catch_up_evidence`: whether a loop makes up for the periods of a long cycle: of one, and of all together.
+//! * `catch_up`, `catch_up_evidence`, `growth`: whether a loop makes up for the periods of a long cycle: of one, of all
+//!   together, and of those that follow stops.
 
 pub(crate) mod buckets;
 mod catch_up;
@@ -14,6 +15,7 @@ pub(crate) mod cycle_count;
 pub(crate) mod cycles;
 pub(crate) mod distribution;
 mod grid;
+mod growth;
 pub(crate) mod rebuilt;
 mod series;
 pub(crate) mod sums;

@@ -133,6 +133,10 @@ impl Series {
     /// Takes what a stretch tells that begins with a cycle and ends with the first sleep after it.
     fn take_judged(&mut self, found: Judgement, held: bool, stretch: &Stretch, period_ns: u64) {
         let Stretch { executed_ns, length_ns, missed, .. } = *stretch;
+        let is_long = held && !matches!(found, Judgement::Usual | Judgement::Nothing);
+        if let Some(cycles) = self.usual.after_stop(executed_ns).filter(|_| is_long) {
+            self.evidence().take_after_stop(missed, cycles);
+        }
         match found {
             Judgement::Usual => self.usual.take(executed_ns, length_ns),
             Judgement::MadeUp => self.evidence().take_whole(missed),
@@ -148,8 +152,9 @@ impl Series {
                 self.evidence().take_partly(missed, cycles, meanwhile);
             }
             Judgement::OwnWork => self.evidence().take_own_work(missed),
+            Judgement::Unclear if held => self.evidence().take_stopped(missed),
             Judgement::Unclear => {
-                let may_be_one = held || executed_ns < self.usual.shortest_ns();
+                let may_be_one = executed_ns < self.usual.shortest_ns();
                 self.evidence().take_unclear(missed, may_be_one);
             }
             Judgement::Doubtful | Judgement::Nothing => {}
@@ -218,6 +223,7 @@ impl Series {
             evidence.take_whole(cycle.missed);
             evidence.take_certain(cycle.missed);
         }
+        evidence.settle();
         self.not_made_up(evidence.untold_periods());
         let shown = evidence.shown();
         let made_up_at_most = if shown.limit > 0 { evidence.made_up_at_most(shown.limit) } else { self.within };
