@@ -15,12 +15,17 @@ pub enum Place {
     Exception,
     /// A softirq.
     Softirq,
+    /// Not known: what ran was not written down.
+    NotWritten,
 }
+
+/// What stands in place of functions that were not written down.
+pub const NOT_WRITTEN: &str = "not written down";
 
 /// A function, and how long its own code ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionTime {
-    /// Its name; empty for code of programs.
+    /// Its name; empty for code of programs, [`NOT_WRITTEN`] for what was not written down.
     pub name: String,
     /// Without what it called, ns.
     pub ns: u64,
@@ -89,7 +94,7 @@ pub enum Delivery {
 pub struct Story {
     /// Stretches by time; they cover all from due to running without gap or overlap.
     pub segments: Vec<Segment>,
-    /// Functions of the kernel in all of it, longest first, and programs' code.
+    /// Functions of the kernel in all of it, longest first, programs' code, and what was not written down.
     pub functions: Vec<FunctionTime>,
     /// Why the interrupt came when it did.
     pub delivery: Delivery,

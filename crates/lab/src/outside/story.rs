@@ -105,6 +105,10 @@ mod tests {
         put(8_600, user, BLOCK);
         put(9_400, user, BLOCK);
         put(1_000, 0, 255);
+        read(file)
+    }
+
+    fn read(file: std::fs::File) -> Story {
         let switches = Switches::new(vec![(0, 40, "khugepaged".to_owned()), (8_200, 41, "audio".to_owned())]);
         story(&Trace::new(file), &clock(), &symbols(), &switches, 5_000..9_000).unwrap()
     }
@@ -130,6 +134,32 @@ mod tests {
         assert_eq!(story.functions[0], FunctionTime { name: "copy_pages".to_owned(), ns: 600 + 1_480 });
         assert_eq!(story.segments[1].name, "apic_timer_interrupt");
         assert_eq!((story.segments[1].tid, story.segments[6].tid), (40, 41));
+    }
+
+    /// The log is full at 6,400 ns: whoever ran last has what was written down of it, and nothing else.
+    #[test]
+    fn what_was_not_written_down_is_a_stretch_of_its_own_and_nobodys() {
+        let cut = |steps: &[(u64, &str, u64)]| {
+            let mut file = tempfile::tempfile().unwrap();
+            let steps = steps.iter().map(|(ns, function, kind)| ((ns - 1_000) / 4, address(function) << 8 | kind));
+            // The last one says how many more there were.
+            for (count, word) in steps.chain([(700, 255)]) {
+                file.write_all(&[count.to_le_bytes(), word.to_le_bytes()].concat()).unwrap();
+            }
+            read(file)
+        };
+        let story = cut(&[(3_900, "schedule", ON), (4_000, "copy_pages", BLOCK), (6_400, "copy_pages", BLOCK)]);
+        let met: Vec<(Place, u64, u64)> =
+            story.segments.iter().map(|segment| (segment.place, segment.begin_ns, segment.ns)).collect();
+        assert_eq!(met, [(Place::Kernel, 5_000, 1_400), (Place::NotWritten, 6_400, 2_600)]);
+        let functions: Vec<(&str, u64)> =
+            story.functions.iter().map(|function| (function.name.as_str(), function.ns)).collect();
+        assert_eq!(functions, [("not written down", 2_600), ("copy_pages", 1_400)]);
+        assert!(story.is_cut, "{story:?}");
+        // It was full before the wakeup was due.
+        let story = cut(&[(3_900, "schedule", ON), (4_000, "copy_pages", BLOCK)]);
+        let met: Vec<(Place, u64)> = story.segments.iter().map(|segment| (segment.place, segment.ns)).collect();
+        assert_eq!(met, [(Place::NotWritten, 4_000)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::flags::{Flags, Kept, Off, On, State};
-use super::seen::{Delivery, FunctionTime, Place, Segment, Story, Switches};
+use super::seen::{Delivery, FunctionTime, NOT_WRITTEN, Place, Segment, Story, Switches};
 use super::symbols::Symbols;
 use super::trace::{Record, RecordKind};
 use std::collections::BTreeMap;
@@ -82,6 +82,19 @@ fn entry_of(name: &str) -> Option<(Place, String)> {
     is_interrupt.then(|| (Place::Interrupt, name.strip_prefix("sysvec_").unwrap_or(name).to_owned()))
 }
 
+/// A stretch of which nothing is known.
+fn not_written(range: Range<u64>) -> Segment {
+    Segment {
+        begin_ns: range.start,
+        ns: range.end - range.start,
+        place: Place::NotWritten,
+        name: String::new(),
+        thread: String::new(),
+        tid: 0,
+        functions: Vec::new(),
+    }
+}
+
 impl<'a> Teller<'a> {
     pub(super) fn new(clock: &'a Clock, symbols: &'a Symbols, switches: &'a Switches, range: Range<u64>) -> Teller<'a> {
         let entries = (0..symbols.len()).filter_map(|number| Some((number, entry_of(symbols.name(number))?))).collect();
@@ -109,14 +122,26 @@ impl<'a> Teller<'a> {
     pub(super) fn story(mut self, is_whole: bool) -> Story {
         let last_ns = self.last.as_ref().map_or(0, |last| self.clock.ns_at(last.count));
         let Range { start, end } = self.range;
-        self.until(end);
+        let is_cut = !is_whole && last_ns < end;
+        let mut functions = Vec::new();
+        if is_cut {
+            // Whoever ran last need not have gone on: nobody knows what had the rest.
+            let from_ns = last_ns.max(start);
+            self.close(from_ns);
+            self.segments.push(not_written(from_ns..end));
+            functions.push(FunctionTime { name: NOT_WRITTEN.to_owned(), ns: end - from_ns });
+        } else {
+            self.until(end);
+        }
+        functions.extend(self.functions_of(&self.all));
+        functions.sort_by_key(|function| std::cmp::Reverse(function.ns));
         Story {
-            functions: self.functions_of(&self.all),
+            functions,
             delivery: self.delivery.take().unwrap_or(Delivery::NotSeen),
             interrupt_ns: self.interrupt_ns,
             instructions: self.clock.count_at(end).saturating_sub(self.clock.count_at(start)),
             segments: self.segments,
-            is_cut: !is_whole && last_ns < end,
+            is_cut,
         }
     }
 

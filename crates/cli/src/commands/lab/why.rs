@@ -7,7 +7,7 @@ use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
 use crate::progress::StepProgress;
 use punctual_blame::Kind;
-use punctual_lab::outside::{Delivery, FunctionTime, Place, Segment};
+use punctual_lab::outside::{Delivery, FunctionTime, NOT_WRITTEN, Place, Segment};
 use punctual_recording::Recording;
 use punctual_report::lab::{
     Arrival, ClassRow, FunctionRow, OutsideAnswer, OutsideReport, Stretch, StretchKind, outside_page, outside_text,
@@ -127,6 +127,7 @@ fn kind_of(place: Place) -> StretchKind {
         Place::Interrupt => StretchKind::Interrupt,
         Place::Exception => StretchKind::Exception,
         Place::Softirq => StretchKind::Softirq,
+        Place::NotWritten => StretchKind::NotWritten,
     }
 }
 
@@ -174,14 +175,16 @@ fn classes(outside: &Outside) -> Vec<ClassRow> {
         Place::Interrupt => 0,
         Place::Softirq => 1,
         Place::User | Place::Kernel | Place::Exception => 2,
+        Place::NotWritten => 3,
     };
     let inside =
         |class: usize| outside.split.parts.iter().filter(|part| class_of(part.kind) == class).map(|part| part.ns).sum();
     let seen = |class: usize| {
         outside.story.segments.iter().filter(|segment| class_at(segment.place) == class).map(|segment| segment.ns).sum()
     };
-    let names = ["interrupts", "softirqs", "threads"];
+    let names = ["interrupts", "softirqs", "threads", NOT_WRITTEN];
     (names.into_iter().enumerate())
         .map(|(class, name)| ClassRow { class: name, inside_ns: inside(class), outside_ns: seen(class) })
+        .filter(|row| row.class != NOT_WRITTEN || row.outside_ns > 0)
         .collect()
 }

@@ -21,6 +21,8 @@ pub enum StretchKind {
     Exception,
     /// A softirq.
     Softirq,
+    /// Not known: what ran could not be written down.
+    NotWritten,
 }
 
 /// A function of the kernel, or code of programs, and how long it ran.
@@ -69,6 +71,7 @@ impl Stretch {
             StretchKind::Interrupt => format!("interrupt {}", self.name),
             StretchKind::Exception => format!("{thread}: exception {}", self.name),
             StretchKind::Softirq => format!("softirq, in {thread}"),
+            StretchKind::NotWritten => "not written down".to_owned(),
         }
     }
 }
@@ -206,6 +209,7 @@ impl OutsideReport<'_> {
             self.kernel,
             self.seed
         );
+        let not_written_ns = self.not_written_ns();
         let Some((what, ns, function)) = self.most() else { return format!("{late}; nothing was written down.") };
         let most = match function {
             None => String::new(),
@@ -214,7 +218,20 @@ impl OutsideReport<'_> {
                 format!(", the largest part of that in {name}, {:.0} %", of_it as f64 * 100.0 / ns.max(1) as f64)
             }
         };
-        format!("{late}: {} of it {what}{most}.", format_ns(ns))
+        let known = format!("{} of it {what}{most}", format_ns(ns));
+        match not_written_ns {
+            0 => format!("{late}: {known}."),
+            _ if not_written_ns > ns => {
+                format!("{late}: what had the last {} of it was not written down; {known}.", format_ns(not_written_ns))
+            }
+            _ => format!("{late}: {known}; what had the last {} was not written down.", format_ns(not_written_ns)),
+        }
+    }
+
+    /// How much of it could not be written down.
+    fn not_written_ns(&self) -> u64 {
+        let missing = self.stretches.iter().filter(|stretch| stretch.kind == StretchKind::NotWritten);
+        missing.map(|stretch| stretch.ns).sum()
     }
 
     /// Whether another thread that had the CPU has the name of the one that was late.
@@ -222,10 +239,10 @@ impl OutsideReport<'_> {
         self.stretches.iter().any(|stretch| stretch.thread == self.victim && stretch.tid != self.victim_tid)
     }
 
-    /// What had most of it, for how long, and the function that had most of that, with its time.
+    /// What had most of it, as far as that was written down, for how long, and the function that had most of that, with its time.
     fn most(&self) -> Option<Most<'_>> {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for stretch in &self.stretches {
+        for stretch in self.stretches.iter().filter(|stretch| stretch.kind != StretchKind::NotWritten) {
             *sums.entry(stretch.what()).or_default() += stretch.ns;
         }
         let (what, ns) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
@@ -292,6 +309,10 @@ impl OutsideReport<'_> {
             Arrival::InInterrupt { after_ns, name } => {
                 format!("{}: interrupt {name} was being served.", after(*after_ns))
             }
+            Arrival::NotSeen if self.is_cut => format!(
+                "No interrupt was seen in the {} after it was due that were written down; whether one came later is not known.",
+                format_ns(self.total_ns.saturating_sub(self.not_written_ns()))
+            ),
             Arrival::NotSeen => match self.stretches.iter().find(|stretch| stretch.kind == StretchKind::Interrupt) {
                 // It began before, or the table would not have it and the arrival would.
                 Some(served) => format!(
@@ -322,7 +343,10 @@ impl OutsideReport<'_> {
             ));
         }
         if self.is_cut {
-            notes.push("not all that ran could be written down: the end is missing".to_owned());
+            notes.push(format!(
+                "not all that ran could be written down: the end is missing, and {} of the lateness with it",
+                format_ns(self.not_written_ns())
+            ));
         }
         if self.times_found < self.times {
             notes.push(format!(

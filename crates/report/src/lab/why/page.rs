@@ -175,6 +175,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_written_down_is_said_first_and_nothing_is_concluded_from_it() {
+        let mut report = report();
+        let mut missing = report.stretches[1].clone();
+        (missing.at_ns, missing.ns, missing.kind) = (50_800, 69_200, StretchKind::NotWritten);
+        missing.functions.clear();
+        missing.all_functions.clear();
+        report.stretches[0].kind = StretchKind::Kernel;
+        report.stretches[1].ns = 50_000;
+        report.stretches[1].all_functions[0].ns = 50_000;
+        report.stretches.push(missing);
+        (report.is_cut, report.arrival) = (true, Arrival::NotSeen);
+        let verdict = report.verdict();
+        let expected = ": what had the last 69.2 us of it was not written down; 50.8 us of it khugepaged: kernel code, \
+                        most of that in copy_pages.";
+        assert!(verdict.ends_with(expected), "{verdict}");
+        let expected = "No interrupt was seen in the 50.8 us after it was due that were written down; whether one came \
+                        later is not known.";
+        assert_eq!(report.arrival_in_words(), expected);
+        let text = outside_text(&report);
+        assert!(text.contains("not written down"), "{text}");
+        assert_eq!(value(&OutsideAnswer::new(&report))["stretches"][2]["kind"], "not_written");
+        let notes = report.notes();
+        assert!(notes.iter().any(|note| note.contains("and 69.2 us of the lateness with it")), "{notes:?}");
+    }
+
+    #[test]
     fn threads_of_one_name_have_their_numbers() {
         let mut report = report();
         for stretch in &mut report.stretches {
