@@ -2,11 +2,19 @@
 //!
 //! Which flags `popf` or `iret` restores is not logged. That they are on is proven by `sti`, by an interrupt that comes
 //! and by a program's own code. That they were still off is proven by an interrupt that was due and came only later.
+//! Whoever turned them off did so before it was due and after they were last known to be on; where flags were restored in
+//! between, nobody is named.
 
 use std::ops::Range;
 
 /// An interrupt that waited for interrupts to be turned on comes within this time, ns.
 const AT_ONCE_NS: u64 = 200;
+
+/// With interrupts on, one that is due comes within this time, ns: whatever turns them off later cannot have kept it.
+const ARRIVES_NS: u64 = 1_000;
+
+/// One that comes so much later than interrupts were turned on did not wait for that, ns.
+const MUCH_LATER_NS: u64 = 20_000;
 
 /// More changes than these are not kept since interrupts were last known to be on.
 const MAX_CHANGES: usize = 4_096;
@@ -61,6 +69,13 @@ pub(super) enum Kept {
     Off { off: Off, on: On },
     /// They were off already at this time, and nothing shows who had turned them off.
     OffBefore { since_ns: u64, on: On },
+    /// Something else than interrupts that were off: they were on, and it did not come.
+    Otherwise {
+        /// Whether they were on when it was due, or else for most of the time until it came.
+        is_on_when_due: bool,
+        /// They were off in the end, from when to when.
+        off: Option<(Off, On)>,
+    },
     /// The last turning-on, where one was seen, did not let the interrupt in.
     NotKnown { on: Option<On> },
 }
@@ -206,6 +221,8 @@ impl Flags {
             Kept::No
         } else if ns.saturating_sub(last.ns) <= AT_ONCE_NS {
             self.since(earlier, due_ns, last)
+        } else if ns.saturating_sub(last.ns) >= MUCH_LATER_NS.max((ns - due_ns) / 2) {
+            Kept::Otherwise { is_on_when_due: false, off: None }
         } else {
             Kept::NotKnown { on: Some(last) }
         }
@@ -213,34 +230,56 @@ impl Flags {
 
     /// Since when interrupts had been off that were turned on after the interrupt was due.
     fn since(&self, earlier: &[Change], due_ns: u64, on: On) -> Kept {
-        let mut first: Option<&Off> = None;
-        let mut restored_to_off = None;
-        let mut is_begin_seen = false;
+        let limit_ns = due_ns.saturating_add(ARRIVES_NS);
+        // They were off from here on whatever the flags were that were restored before.
+        let certain = match earlier.last() {
+            Some(Change::Off(off)) => Some(off),
+            _ => None,
+        };
+        let mut begin: Option<Off> = None;
         for change in earlier.iter().rev() {
-            match change {
-                Change::Off(off) => first = Some(off),
+            match (change, &begin) {
+                (Change::Off(off), _) => begin = Some(off.clone()),
+                (Change::Restored(restored), Some(later)) if restored.ns <= limit_ns => {
+                    // On or off until they were turned off once more, by `later`: who had turned them off is not known.
+                    return if later.ns <= limit_ns {
+                        Kept::OffBefore { since_ns: later.ns, on }
+                    } else {
+                        for_most(certain, due_ns, on)
+                    };
+                }
                 // The interrupt was due and did not come, or nothing turned them off afterwards: they stayed off.
-                Change::Restored(restored) if restored.ns > due_ns || first.is_none() => {
-                    restored_to_off = Some(*restored);
+                (Change::Restored(On { ns, function }), _) => {
+                    begin = Some(Off { ns: *ns, function: *function, caller: None, interrupt: None });
                 }
-                // Where interrupts are turned off next, they are taken to have been restored to on.
-                Change::Restored(_) => {
-                    is_begin_seen = restored_to_off.is_none();
-                    break;
-                }
-                Change::On { .. } => {
-                    let by_flags = |On { ns, function }| Off { ns, function, caller: None, interrupt: None };
-                    let off = first.cloned().or(restored_to_off.map(by_flags));
-                    return off.map_or(Kept::No, |off| Kept::Off { off, on });
+                (Change::On { .. }, None) => return Kept::No,
+                (Change::On { .. }, Some(off)) if off.ns <= limit_ns => return Kept::Off { off: off.clone(), on },
+                // It had time to come before that.
+                (Change::On { on: was_on, .. }, Some(_)) => {
+                    let is_on_when_due = was_on.ns <= limit_ns;
+                    return match certain {
+                        None if !is_on_when_due => Kept::NotKnown { on: None },
+                        _ => Kept::Otherwise { is_on_when_due, off: certain.map(|off| (off.clone(), on)) },
+                    };
                 }
             }
         }
-        match first {
-            Some(off) if is_begin_seen => Kept::Off { off: off.clone(), on },
-            // Nothing shows that they were on before it.
+        // Nothing shows that they were on before it.
+        match begin {
+            Some(off) if off.ns > limit_ns => for_most(certain, due_ns, on),
             Some(off) => Kept::OffBefore { since_ns: off.ns, on },
             None => Kept::OffBefore { since_ns: self.began_ns.unwrap_or(on.ns), on },
         }
+    }
+}
+
+/// They were certainly off from here on, but nothing shows whether they were when the interrupt was due.
+fn for_most(certain: Option<&Off>, due_ns: u64, on: On) -> Kept {
+    match certain {
+        Some(off) if on.ns.saturating_sub(off.ns) >= on.ns.saturating_sub(due_ns) / 2 => {
+            Kept::OffBefore { since_ns: off.ns, on }
+        }
+        _ => Kept::NotKnown { on: None },
     }
 }
 

@@ -22,7 +22,7 @@ mod trace;
 
 pub use clock::Clock;
 pub use plugin::Plugin;
-pub use seen::{Delivery, FunctionTime, NOT_WRITTEN, Place, Segment, Story, Switches};
+pub use seen::{Delivery, FunctionTime, NOT_WRITTEN, OffAtLast, Place, Segment, Story, Switches};
 pub use story::story;
 pub use symbols::Symbols;
 pub use trace::{MAX_RECORDS, Record, RecordKind, Trace};

@@ -50,6 +50,17 @@ pub struct Segment {
     pub functions: Vec<FunctionTime>,
 }
 
+/// A time with interrupts off that began only after the interrupt should have come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffAtLast {
+    /// From when to when, ns of the guest's clock.
+    pub section: Range<u64>,
+    /// The function that turned them off.
+    pub off_in: String,
+    /// Whoever called that, where that was seen.
+    pub off_for: Option<String>,
+}
+
 /// Why the interrupt came when it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
@@ -74,6 +85,13 @@ pub enum Delivery {
         on_ns: u64,
         /// The function that turned them on.
         on_in: String,
+    },
+    /// Something else kept it, which is not seen: interrupts were on, and it did not come.
+    Otherwise {
+        /// Whether they were on when it was due, or else for most of the time until it came.
+        is_on_when_due: bool,
+        /// Where they were off in the end, which explains no more than that.
+        off: Option<OffAtLast>,
     },
     /// Another interrupt was being served.
     InInterrupt {

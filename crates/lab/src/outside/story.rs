@@ -27,7 +27,7 @@ pub fn story(
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen::{Delivery, FunctionTime, Place};
+    use super::super::seen::{Delivery, FunctionTime, OffAtLast, Place};
     use super::*;
     use std::io::Write as _;
 
@@ -265,6 +265,77 @@ mod tests {
         // And with interrupts on, they turn them off.
         let met = delivered_after(&[(3_900, "schedule", ON), (4_400, "copy_pages", FLAGS)]);
         assert_eq!(off_in(&met), (4_400, "copy_pages"));
+    }
+
+    /// Each time who turned them off comes first; whoever does so again later is another one.
+    #[test]
+    fn whoever_turns_interrupts_off_after_flags_were_restored_is_not_named() {
+        let not_known =
+            |since_ns| Delivery::OffBefore { since_ns, on_ns: 6_000, on_in: "_raw_spin_unlock_irq".to_owned() };
+        // `popf` turned them off.
+        let met = delivered_after(&[(3_900, "schedule", ON), (4_000, "copy_pages", FLAGS), (4_400, "schedule", OFF)]);
+        assert_eq!(met, not_known(4_400));
+        // `cli` did, and a `popf` in between left them off, such as that of a probe.
+        let met = delivered_after(&[
+            (3_900, "schedule", ON),
+            (4_000, "copy_pages", OFF),
+            (4_200, "hrtimer_interrupt", FLAGS),
+            (4_400, "_raw_spin_lock_irq", OFF),
+        ]);
+        assert_eq!(met, not_known(4_400));
+        // The same, but the last `cli` came when the interrupt should have come long before.
+        let late = |off_ns| {
+            told_of(&[
+                (3_900, "schedule", ON),
+                (4_200, "copy_pages", FLAGS),
+                (off_ns, "_raw_spin_lock_irq", OFF),
+                (8_000, "_raw_spin_unlock_irq", ON),
+                (8_040, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            ])
+            .delivery
+        };
+        let on_in = "_raw_spin_unlock_irq".to_owned();
+        assert_eq!(late(6_400), Delivery::OffBefore { since_ns: 6_400, on_ns: 8_000, on_in });
+        assert_eq!(late(7_900), Delivery::NotKnown { on: None });
+    }
+
+    /// Interrupts were on for longer than one takes to come.
+    #[test]
+    fn whoever_turns_interrupts_off_when_it_should_have_come_did_not_keep_it() {
+        let held = |steps: &[(u64, &str, u64)]| {
+            let end = [(8_000, "_raw_spin_unlock_irq", ON), (8_040, "asm_sysvec_apic_timer_interrupt", BLOCK)];
+            told_of(&[steps, &end[..]].concat()).delivery
+        };
+        let otherwise = |is_on_when_due, off_ns, off_in: &str| Delivery::Otherwise {
+            is_on_when_due,
+            off: Some(OffAtLast { section: off_ns..8_000, off_in: off_in.to_owned(), off_for: None }),
+        };
+        let met = held(&[(3_900, "schedule", ON), (7_980, "_raw_spin_lock_irq", OFF)]);
+        assert_eq!(met, otherwise(true, 7_980, "_raw_spin_lock_irq"));
+        // Off once more before that: what came of it is not known, so only the last one counts.
+        let met = held(&[
+            (3_900, "schedule", ON),
+            (6_400, "copy_pages", OFF),
+            (6_800, "copy_pages", FLAGS),
+            (7_600, "_raw_spin_lock_irq", OFF),
+        ]);
+        assert_eq!(met, otherwise(true, 7_600, "_raw_spin_lock_irq"));
+        // Off when it was due, then on, and it did not come.
+        let met = held(&[
+            (3_900, "schedule", ON),
+            (4_000, "copy_pages", OFF),
+            (6_400, "copy_pages", ON),
+            (6_480, "schedule", OFF),
+        ]);
+        assert_eq!(met, otherwise(false, 6_480, "schedule"));
+        // The same, but what the flags were afterwards is not known.
+        let met = held(&[
+            (3_900, "schedule", ON),
+            (4_000, "copy_pages", OFF),
+            (6_400, "copy_pages", ON),
+            (6_800, "schedule", FLAGS),
+        ]);
+        assert_eq!(met, Delivery::NotKnown { on: None });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::flags::{Flags, Kept, Off, On, State};
-use super::seen::{Delivery, FunctionTime, NOT_WRITTEN, Place, Segment, Story, Switches};
+use super::seen::{Delivery, FunctionTime, NOT_WRITTEN, OffAtLast, Place, Segment, Story, Switches};
 use super::symbols::Symbols;
 use super::trace::{Record, RecordKind};
 use std::collections::BTreeMap;
@@ -187,6 +187,14 @@ impl<'a> Teller<'a> {
                 on_in: of(on),
             },
             Kept::OffBefore { since_ns, on } => Delivery::OffBefore { since_ns, on_ns: on.ns, on_in: of(on) },
+            Kept::Otherwise { is_on_when_due, off } => {
+                let off = off.map(|(off, on)| OffAtLast {
+                    section: off.ns..on.ns,
+                    off_in: off.function.map(name).unwrap_or_default(),
+                    off_for: off.caller.map(name),
+                });
+                Delivery::Otherwise { is_on_when_due, off }
+            }
             Kept::NotKnown { on } => Delivery::NotKnown { on: on.map(|on| (on.ns, of(on))) },
         }
     }

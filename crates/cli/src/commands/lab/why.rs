@@ -110,6 +110,14 @@ fn arrival(outside: &Outside) -> Arrival {
             on_after_ns: on_ns.saturating_sub(due_ns),
             on_in: on_in.clone(),
         },
+        Delivery::Otherwise { is_on_when_due, off } => Arrival::Otherwise {
+            after_ns,
+            on_when_due: *is_on_when_due,
+            off_from_ns: off.as_ref().map(|off| off.section.start.saturating_sub(due_ns)),
+            on_after_ns: off.as_ref().map(|off| off.section.end.saturating_sub(due_ns)),
+            off_in: off.as_ref().map(|off| off.off_in.clone()),
+            off_for: off.as_ref().and_then(|off| off.off_for.clone()),
+        },
         Delivery::NotKnown { on } => Arrival::NotKnown {
             after_ns,
             on_after_ns: on.as_ref().map(|(on_ns, _)| on_ns.saturating_sub(due_ns)),

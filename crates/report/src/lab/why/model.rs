@@ -116,6 +116,21 @@ pub enum Arrival {
         /// The function that turned them on.
         on_in: String,
     },
+    /// Something else kept it, which is not seen: interrupts were on, and it did not come.
+    Otherwise {
+        /// How long it took.
+        after_ns: u64,
+        /// Whether they were on when it was due; where not, they were on for most of that, or it is not known at first.
+        on_when_due: bool,
+        /// When they were turned off in the end, counted from when it was due, which explains no more than that.
+        off_from_ns: Option<u64>,
+        /// How long after it was due they were turned on again.
+        on_after_ns: Option<u64>,
+        /// The function that turned them off.
+        off_in: Option<String>,
+        /// Whoever had called it, if that was seen.
+        off_for: Option<String>,
+    },
     /// Another interrupt was being served.
     InInterrupt {
         /// How long it took.
@@ -134,6 +149,34 @@ pub enum Arrival {
     },
     /// None was seen.
     NotSeen,
+}
+
+impl Arrival {
+    /// What is known of an interrupt that something else kept than interrupts that were off.
+    fn otherwise(&self) -> String {
+        let Arrival::Otherwise { after_ns, on_when_due, off_from_ns, on_after_ns, off_in, off_for } = self else {
+            return String::new();
+        };
+        let unseen =
+            "something else held it back, such as a raised task priority (CR8) or a masked timer, which is not seen";
+        let off_ns = on_after_ns.unwrap_or(0).saturating_sub(off_from_ns.unwrap_or(0));
+        let first = match (on_when_due, off_in) {
+            (true, _) => format!("interrupts were on when it was due, and {unseen}."),
+            (false, None) => format!("interrupts were on for most of that, and {unseen}."),
+            (false, Some(_)) => "what held it back at first is not known.".to_owned(),
+        };
+        match off_in {
+            // A moment explains nothing.
+            Some(off_in) if off_ns >= after_ns / LEAST_SHARE => {
+                let caller = off_for.as_ref().map(|name| format!(", called by {name},")).unwrap_or_default();
+                format!(
+                    "{first} For the last {} of that interrupts were off: {off_in}{caller} had turned them off.",
+                    format_ns(off_ns)
+                )
+            }
+            _ => first,
+        }
+    }
 }
 
 /// The time of a class, by the evidence in the guest and as seen from outside.
@@ -192,6 +235,9 @@ pub struct OutsideReport<'a> {
 
 /// An interrupt that comes later than this after it was due did not come at once, even with interrupts on.
 const AT_ONCE_NS: u64 = 20_000;
+
+/// A time with interrupts off is named beside another reason if it is at least this part of the delay: a tenth.
+const LEAST_SHARE: u64 = 10;
 
 const NO_PLACE: &str = "the times are not readings of the clock in one stretch, or are too few";
 
@@ -290,12 +336,13 @@ impl OutsideReport<'_> {
                 format_ns(*on_after_ns)
             ),
             Arrival::OffBefore { after_ns, off_at_ns, on_after_ns, on_in } => format!(
-                "{}: interrupts were off since before the log shows who turned them off, for at least {}, and {on_in} turned \
-                 them on {} after it was due.",
+                "{}: interrupts were off, for at least {}. Who had turned them off is not known; {on_in} turned them on {} after \
+                 it was due.",
                 after(*after_ns),
                 format_ns(on_after_ns.saturating_add_signed(off_at_ns.saturating_neg())),
                 format_ns(*on_after_ns)
             ),
+            Arrival::Otherwise { after_ns, .. } => format!("{}: {}", after(*after_ns), self.arrival.otherwise()),
             Arrival::NotKnown { after_ns, on_after_ns: Some(on_after_ns), on_in } => format!(
                 "{}: it is not known whether interrupts were off. {} turned them on {} after it was due, and it did not come \
                  at once.",

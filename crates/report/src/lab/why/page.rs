@@ -217,8 +217,8 @@ mod tests {
         let mut report = report();
         let on_in = "do_idle".to_owned();
         report.arrival = Arrival::OffBefore { after_ns: 2_100, off_at_ns: -4_000, on_after_ns: 2_000, on_in };
-        let expected = "The interrupt came 2.10 us after it was due: interrupts were off since before the log shows who \
-                        turned them off, for at least 6.00 us, and do_idle turned them on 2.00 us after it was due.";
+        let expected = "The interrupt came 2.10 us after it was due: interrupts were off, for at least 6.00 us. Who had \
+                        turned them off is not known; do_idle turned them on 2.00 us after it was due.";
         assert_eq!(report.arrival_in_words(), expected);
         report.arrival = Arrival::NotKnown { after_ns: 2_100, on_after_ns: None, on_in: None };
         assert!(report.arrival_in_words().ends_with("it is not known whether interrupts were off."));
@@ -230,6 +230,33 @@ mod tests {
         assert!(words.contains("interrupt apic_timer_interrupt was already being served"), "{words}");
         report.stretches.remove(0);
         assert_eq!(report.arrival_in_words(), "No interrupt was seen between due and running.");
+    }
+
+    #[test]
+    fn interrupts_that_were_off_in_the_end_explain_no_more_than_the_end() {
+        let words = |on_when_due, off_from_ns: Option<u64>| {
+            let mut report = report();
+            report.arrival = Arrival::Otherwise {
+                after_ns: 2_200_000,
+                on_when_due,
+                off_from_ns,
+                on_after_ns: off_from_ns.map(|_| 2_200_000),
+                off_in: off_from_ns.map(|_| "mask_then_cli".to_owned()),
+                off_for: off_from_ns.map(|_| "one".to_owned()),
+            };
+            report.arrival_in_words()
+        };
+        let unseen =
+            "something else held it back, such as a raised task priority (CR8) or a masked timer, which is not seen.";
+        let late = "The interrupt came 2.20 ms after it was due: ";
+        let on = format!("{late}interrupts were on when it was due, and {unseen}");
+        assert_eq!(words(true, None), on);
+        assert_eq!(words(true, Some(2_199_980)), on, "20 ns explain nothing");
+        let last =
+            " For the last 1.00 ms of that interrupts were off: mask_then_cli, called by one, had turned them off.";
+        assert_eq!(words(true, Some(1_200_000)), format!("{on}{last}"));
+        assert_eq!(words(false, None), format!("{late}interrupts were on for most of that, and {unseen}"));
+        assert_eq!(words(false, Some(1_200_000)), format!("{late}what held it back at first is not known.{last}"));
     }
 
     #[test]
