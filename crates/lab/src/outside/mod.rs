@@ -15,6 +15,7 @@ mod clock;
 mod flags;
 mod plugin;
 mod seen;
+mod sizes;
 mod story;
 mod symbols;
 mod teller;

@@ -1,5 +1,7 @@
 //! The functions of a kernel.
 
+use super::sizes::Sizes;
+
 /// Beyond this many bytes after a function's beginning it is no longer that function.
 const MAX_FUNCTION_BYTES: u64 = 64 << 10;
 /// No function's name is longer in Linux, and no module's; the list comes from the guest, which may write anything there.
@@ -44,6 +46,18 @@ impl Symbols {
             starts: functions.iter().map(|function| function.start).collect(),
             ends: functions.iter().enumerate().map(end).collect(),
             names: functions.iter().map(name).collect(),
+        }
+    }
+
+    /// Lets a module's functions end where its file says: what lies behind one, such as code that has no symbol, has
+    /// none of its name. A file that is no module's changes nothing.
+    pub fn bound(&mut self, module_file: &[u8]) {
+        let Some(Sizes { module, bytes }) = Sizes::parse(module_file) else { return };
+        let behind = format!(" [{module}]");
+        for (number, name) in self.names.iter().enumerate() {
+            if let Some(size) = name.strip_suffix(&behind).and_then(|name| bytes.get(name)) {
+                self.ends[number] = self.ends[number].min(self.starts[number].saturating_add(*size));
+            }
         }
     }
 
@@ -126,6 +140,22 @@ mod tests {
         assert_eq!(Symbols::parse(&entry(MAX_NAME_BYTES)).len(), 1);
         assert!(Symbols::parse(&entry(MAX_NAME_BYTES + 1)).is_empty());
         assert!(Symbols::parse(&format!("ffffffff81000000 t f\t[{}]\n", "m".repeat(MAX_NAME_BYTES))).is_empty());
+    }
+
+    #[test]
+    fn functions_of_a_module_end_where_its_file_says() {
+        let text = "ffffffff81000000 T short\nffffffffc0200010 t short\t[my_driver]\nffffffffc0200050 t long\t[my_driver]\n\
+                    ffffffffc0203000 t short\t[another]\n";
+        let mut symbols = Symbols::parse(text);
+        symbols.bound(b"no module");
+        let name = |symbols: &Symbols, address| symbols.at(address).map(|number| symbols.name(number).to_owned());
+        assert_eq!(name(&symbols, 0xffff_ffff_c020_0020).as_deref(), Some("short [my_driver]"));
+        symbols.bound(&super::super::sizes::tests::module("my_driver", &[("short", 1), ("long", 0)]));
+        assert_eq!(name(&symbols, 0xffff_ffff_c020_0010).as_deref(), Some("short [my_driver]"));
+        assert_eq!(name(&symbols, 0xffff_ffff_c020_0011), None, "code without a symbol behind it");
+        assert_eq!(name(&symbols, 0xffff_ffff_c020_0060).as_deref(), Some("long [my_driver]"), "its size is not known");
+        assert_eq!(name(&symbols, 0xffff_ffff_8100_0020).as_deref(), Some("short"), "the kernel's own");
+        assert_eq!(name(&symbols, 0xffff_ffff_c020_3020).as_deref(), Some("short [another]"));
     }
 
     #[test]

@@ -119,6 +119,9 @@ const BEFORE_NS: u64 = 5_000_000;
 /// How long after it ran that ends.
 const AFTER_NS: u64 = 20_000;
 
+/// A module of more is not looked into.
+const MAX_MODULE_BYTES: u64 = 64 << 20;
+
 /// The times of an episode; if these fit in more than one place, with those of this long before and after it, ns.
 const AROUND_NS: [(u64, u64); 6] =
     [(0, 0), (0, 50_000), (50_000, 0), (50_000, 50_000), (200_000, 0), (200_000, 200_000)];
@@ -150,7 +153,7 @@ pub fn why(
     let listed = listed.map_err(ended)?;
     used += outcome.used + listed.used;
     same(&outcome, &recording)?;
-    let symbols = Symbols::parse(&listed.output);
+    let symbols = symbols(&listed.output, &guest.files);
     if symbols.is_empty() {
         return Err(WhyError::NoSymbols);
     }
@@ -175,6 +178,19 @@ pub fn why(
 /// runs the same way puts its first modules in the same places.
 fn listing(preparation: &str) -> String {
     format!("(\n:\n{preparation}) >/dev/null 2>&1 </dev/null\ncat /proc/kallsyms")
+}
+
+/// The kernel's functions; those of modules that were taken along end where their files say.
+fn symbols(listed: &str, files: &[(PathBuf, String)]) -> Symbols {
+    let mut symbols = Symbols::parse(listed);
+    let modules = files.iter().filter(|(file, _)| file.extension().is_some_and(|extension| extension == "ko"));
+    for (file, _) in modules {
+        // It came into the guest, so it could be read; without it the kernel's list is what there is.
+        if let Ok(bytes) = punctual_recording::input::read_file(file, MAX_MODULE_BYTES) {
+            symbols.bound(&bytes);
+        }
+    }
+    symbols
 }
 
 /// The cell's recording, made if it does not exist, and how much of a processor that took.
