@@ -44,9 +44,11 @@ mod tests {
         "asm_exc_page_fault",
     ];
 
-    fn address(function: &str) -> u64 {
+    /// Of a function's beginning, or so many bytes behind it: `schedule+16`.
+    fn address(place: &str) -> u64 {
+        let (function, behind) = place.split_once('+').unwrap_or((place, "0"));
         let number = FUNCTIONS.iter().position(|name| *name == function).unwrap() as u64;
-        0xffff_ffff_8100_0000 + number * 0x100
+        0xffff_ffff_8100_0000 + number * 0x100 + behind.parse::<u64>().unwrap()
     }
 
     fn symbols() -> Symbols {
@@ -172,6 +174,25 @@ mod tests {
             on_in: "_raw_spin_unlock_irq".to_owned(),
         };
         assert_eq!((story.delivery, story.interrupt_ns), (expected, Some(5_680)));
+    }
+
+    /// The emulator begins a block with access to a device once more, in pieces: what it would have called is called once.
+    #[test]
+    fn a_block_that_was_cut_short_neither_calls_nor_returns() {
+        let steps = [
+            (3_900, "schedule", ON),
+            (3_940, "schedule", CALLS),
+            (3_960, "copy_pages", CALLS),
+            (3_964, "copy_pages+16", BLOCK),
+            (3_968, "copy_pages+20", CALLS),
+            (4_000, "_raw_spin_lock_irq", RETURNS),
+            (4_040, "copy_pages+32", RETURNS),
+            (4_044, "copy_pages+36", BLOCK),
+            (4_080, "copy_pages+40", OFF),
+        ];
+        let delivery = delivered_after(&steps);
+        let Delivery::InterruptsOff { off_in, off_for, .. } = &delivery else { panic!("{delivery:?}") };
+        assert_eq!((off_in.as_str(), off_for.as_deref()), ("copy_pages", Some("schedule")));
     }
 
     /// Interrupts are turned off just after it was due, before the timer's interrupt arrives; again within that, and by

@@ -66,6 +66,9 @@ fn is_kernel(address: u64) -> bool {
 /// Calls deeper than this are not kept: then nobody is named.
 const MAX_CALLERS: usize = 1_000;
 
+/// How names of the kernel's thunks for indirect calls begin.
+const THUNK: &str = "__x86_";
+
 /// The kernel's functions for softirqs, before 6.10 and since.
 const SOFTIRQS: [&str; 2] = ["__do_softirq", "handle_softirqs"];
 
@@ -207,7 +210,7 @@ impl<'a> Teller<'a> {
         let asked = self.last.as_ref().is_some_and(|last| last.kind == RecordKind::BlockAsks);
         // An exception comes in the middle of a block, whose last instruction then did not run.
         if !matches!(entry, Some((Place::Exception, _))) {
-            self.ended(ns);
+            self.ended(ns, function.filter(|_| begins.is_none()));
         }
         if asked {
             self.flags.entered(Off { ns, function, caller: None, interrupt: None });
@@ -230,10 +233,11 @@ impl<'a> Teller<'a> {
         self.opened(ns, record.address);
     }
 
-    /// What the end of the last block does.
-    fn ended(&mut self, ns: u64) {
+    /// What the end of the last block does; `inside` is the function in the middle of which the next one begins.
+    fn ended(&mut self, ns: u64, inside: Option<usize>) {
         let Some(last) = &self.last else { return };
         match last.kind {
+            RecordKind::BlockCalls | RecordKind::BlockReturns if self.is_cut_short(last, inside) => {}
             RecordKind::BlockCalls if self.callers.len() < MAX_CALLERS => self.callers.push(last.function),
             RecordKind::BlockReturns => {
                 self.callers.pop();
@@ -252,6 +256,20 @@ impl<'a> Teller<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Whether a block did not come to its end: the emulator begins one with access to a device once more, in pieces. Then
+    /// the function goes on where it was, and neither calls nor returns.
+    fn is_cut_short(&self, last: &Last, inside: Option<usize>) -> bool {
+        let Some(function) = inside.filter(|function| *function != NAMELESS && last.function == inside) else {
+            return false;
+        };
+        match last.kind {
+            // The kernel's thunks call a place in themselves.
+            RecordKind::BlockCalls => !self.symbols.name(function).starts_with(THUNK),
+            // A function that calls itself returns to itself.
+            _ => self.callers.last() != Some(&Some(function)),
         }
     }
 
