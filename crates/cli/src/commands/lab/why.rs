@@ -65,6 +65,7 @@ pub(super) fn run(arguments: &LabWhyArguments, output: Output) -> anyhow::Result
 fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideReport<'a> {
     let (episode, story) = (&outside.episode, &outside.story);
     let (times_found, times) = outside.times;
+    let further = story.functions.get(MAX_FUNCTIONS..).unwrap_or_default();
     OutsideReport {
         kernel: arguments.kernel.name(),
         seed: arguments.seed,
@@ -83,6 +84,7 @@ fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideRepor
         arrival: arrival(outside),
         stretches: stretches(outside),
         functions: functions(&story.functions, MAX_FUNCTIONS),
+        further: (further.len(), further.iter().map(|function| function.ns).sum()),
         classes: classes(outside),
         used_ms: u64::try_from(outside.used.as_millis()).unwrap_or(u64::MAX),
     }

@@ -38,6 +38,10 @@ pub struct OutsideAnswer<'a> {
     /// By time, without gap or overlap.
     stretches: &'a [Stretch],
     functions: &'a [FunctionRow],
+    /// How many more functions ran, none for longer than these.
+    further_functions: usize,
+    /// How long all of those ran.
+    further_functions_ns: u64,
     classes: &'a [ClassRow],
     processor_ms: u64,
     notes: Vec<String>,
@@ -70,6 +74,8 @@ impl<'a> OutsideAnswer<'a> {
             arrival: &report.arrival,
             stretches: &report.stretches,
             functions: &report.functions,
+            further_functions: report.further.0,
+            further_functions_ns: report.further.1,
             classes: &report.classes,
             processor_ms: report.used_ms,
             notes: report.notes(),

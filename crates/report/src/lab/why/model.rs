@@ -227,6 +227,8 @@ pub struct OutsideReport<'a> {
     pub stretches: Vec<Stretch>,
     /// The functions, longest first.
     pub functions: Vec<FunctionRow>,
+    /// How many more functions there are, and how long these ran.
+    pub further: (usize, u64),
     /// Inside beside outside.
     pub classes: Vec<ClassRow>,
     /// Processor time that all guests used, ms.

@@ -8,7 +8,7 @@ use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
 use crate::layout::counted;
-use punctual_recording::Document;
+use punctual_recording::{Document, format_ns};
 
 /// At most this many stretches have rows; if there are more, the page says so.
 const MAX_STRETCHES: usize = 400;
@@ -73,11 +73,20 @@ fn functions(report: &OutsideReport<'_>) -> Section {
     let rows = rows.map(|row| vec![Value::text(row.name.clone()), Value::Ns(Some(row.ns)), Value::text(share(row.ns))]);
     let columns = vec![Column::words("function"), Column::numbers("us"), Column::numbers("share")];
     let table = Table { caption: "Without what each called, longest first".into(), columns, rows: rows.collect() };
+    let mut blocks = vec![Block::Table(table)];
+    let (further, ns) = report.further;
+    if further > 0 {
+        blocks.push(Block::Text(format!(
+            "Not shown: {}, {} in all.",
+            counted(further, "more function"),
+            format_ns(ns)
+        )));
+    }
     Section {
         id: "functions".into(),
         title: "Functions".into(),
         lead: "By their own time, over all stretches.".into(),
-        blocks: vec![Block::Table(table)],
+        blocks,
     }
 }
 
@@ -150,6 +159,7 @@ mod tests {
                 stretch(800, 119_200, StretchKind::Kernel, ""),
             ],
             functions: vec![function("copy_pages", 120_000)],
+            further: (0, 0),
             classes: vec![ClassRow { class: "threads", inside_ns: 120_000, outside_ns: 119_200 }],
             used_ms: 90_000,
         }
@@ -198,6 +208,19 @@ mod tests {
         assert_eq!(value(&OutsideAnswer::new(&report))["stretches"][2]["kind"], "not_written");
         let notes = report.notes();
         assert!(notes.iter().any(|note| note.contains("and 69.2 us of the lateness with it")), "{notes:?}");
+    }
+
+    #[test]
+    fn functions_that_are_left_out_are_counted() {
+        let mut report = report();
+        let last = |report: &OutsideReport<'_>| outside_page(report, &document()).sections[2].blocks.len();
+        assert_eq!(last(&report), 1, "none is left out");
+        report.further = (12, 14_200);
+        let answer = value(&OutsideAnswer::new(&report));
+        assert_eq!((&answer["further_functions"], &answer["further_functions_ns"]), (&12.into(), &14_200.into()));
+        let page = outside_page(&report, &document());
+        let Some(Block::Text(words)) = page.sections[2].blocks.last() else { panic!("the page says nothing of them") };
+        assert_eq!(words, "Not shown: 12 more functions, 14.2 us in all.");
     }
 
     #[test]
