@@ -69,9 +69,14 @@ pub enum WhyError {
     OtherBytes(String),
     /// The times do not match any instructions.
     #[error(
-        "the {0} times of the episode are not readings of the clock in one stretch: the guest idled between due and running, or they are too few"
+        "the {0} times of the episode fit no one place among the readings of the clock: they are too few, or too many of them are no such readings"
     )]
     NoPlace(usize),
+    /// They cannot, because the clock went on while no instruction ran.
+    #[error(
+        "the guest idled between due and running, so that the {0} times of the episode are not readings of the clock in one stretch"
+    )]
+    Idled(usize),
     /// The kernel's functions are not known.
     #[error("the guest's kernel does not list its functions")]
     NoSymbols,
@@ -94,7 +99,7 @@ impl Hint for WhyError {
             WhyError::OtherBytes(_) => {
                 Some("was the program, or a file that goes into the guest, changed meanwhile? ask again")
             }
-            WhyError::NoPlace(_) => Some("take another one with --episode, or record for longer"),
+            WhyError::NoPlace(_) | WhyError::Idled(_) => Some("take another one with --episode, or record for longer"),
             WhyError::Recording(error) => error.hint(),
             _ => None,
         }
@@ -123,8 +128,16 @@ const AFTER_NS: u64 = 20_000;
 const MAX_MODULE_BYTES: u64 = 64 << 20;
 
 /// The times of an episode; if these fit in more than one place, with those of this long before and after it, ns.
-const AROUND_NS: [(u64, u64); 6] =
-    [(0, 0), (0, 50_000), (50_000, 0), (50_000, 50_000), (200_000, 0), (200_000, 200_000)];
+const AROUND_NS: [(u64, u64); 8] = [
+    (0, 0),
+    (0, 50_000),
+    (50_000, 0),
+    (50_000, 50_000),
+    (200_000, 0),
+    (200_000, 200_000),
+    (1_000_000, 0),
+    (1_000_000, 200_000),
+];
 
 /// Without an episode that was asked for, how many are tried.
 const MAX_CANDIDATES: usize = 32;
@@ -168,7 +181,8 @@ pub fn why(
     used += outcome.used;
     let same_files = same(&outcome, &recording)?;
     let due_to_running = episode.expected_ns..episode.end_ns;
-    let story = story(&trace, &clock, &symbols, &switches(&episode), due_to_running).map_err(WhyError::Trace)?;
+    let story =
+        story(&trace, &clock, &symbols, &Switches::new(switches(&episode)), due_to_running).map_err(WhyError::Trace)?;
     let times = (clock.found, clock.of);
     let split = split(&episode);
     Ok(Outside { recording, same_files, split, episode, story, times, passed_over, instruction_ns, used })
@@ -317,6 +331,8 @@ fn clock_reads(trace: &Trace) -> Result<Vec<u64>, WhyError> {
 }
 
 fn aligned(reads: &[u64], episode: &Episode, instruction_ns: u64) -> Result<Clock, WhyError> {
+    let is_idle = idled(&switches(episode), &(episode.expected_ns..episode.end_ns));
+    let refused = |times: usize| if is_idle { WhyError::Idled(times) } else { WhyError::NoPlace(times) };
     // How far the stretch without idling extends beyond the episode is not known: a short one has few times of its own.
     let clocks = AROUND_NS.iter().map(|(before_ns, after_ns)| {
         let within = episode.expected_ns.saturating_sub(*before_ns)..=episode.end_ns + after_ns;
@@ -324,9 +340,11 @@ fn aligned(reads: &[u64], episode: &Episode, instruction_ns: u64) -> Result<Cloc
             episode.events.iter().map(|event| event.at_ns).filter(|at| within.contains(at)).collect();
         times.sort_unstable();
         times.dedup();
-        Clock::align(&times, reads, instruction_ns).ok_or(WhyError::NoPlace(times.len()))
+        Clock::align(&times, reads, instruction_ns).ok_or_else(|| refused(times.len()))
     });
-    clocks.reduce(Result::or).unwrap_or(Err(WhyError::NoPlace(0)))
+    // What is said of a refused one is about its own times.
+    let better = |first: Result<_, _>, other: Result<_, _>| if first.is_err() && other.is_ok() { other } else { first };
+    clocks.reduce(better).unwrap_or(Err(WhyError::NoPlace(0)))
 }
 
 /// The stretch to look at, in instructions.
@@ -334,8 +352,15 @@ fn window(clock: &Clock, episode: &Episode) -> Range<u64> {
     clock.count_at(episode.expected_ns.saturating_sub(BEFORE_NS))..clock.count_at(episode.end_ns + AFTER_NS)
 }
 
-/// Which thread had the CPU when, as the guest wrote it down.
-fn switches(episode: &Episode) -> Switches {
+/// Whether the idle thread had the CPU at some time; the switches are in order.
+fn idled(switches: &[(u64, u32, String)], due_to_running: &Range<u64>) -> bool {
+    let at_due = switches.partition_point(|(at, ..)| *at <= due_to_running.start).saturating_sub(1);
+    let until = switches.iter().skip(at_due).take_while(|(at, ..)| *at < due_to_running.end);
+    until.map(|(_, tid, _)| *tid).any(|tid| tid == 0)
+}
+
+/// Which thread had the CPU when, as the guest wrote it down: in order, times, threads' numbers and their names.
+fn switches(episode: &Episode) -> Vec<(u64, u32, String)> {
     let names = threads(episode);
     let name = |tid: u32| names.get(&tid).map_or_else(|| format!("thread {tid}"), |name| (*name).to_owned());
     let mut switches: Vec<(u64, u32, String)> = Vec::new();
@@ -343,12 +368,23 @@ fn switches(episode: &Episode) -> Switches {
     switches.extend(episode.events.first().map(|event| (event.at_ns, event.tid, name(event.tid))));
     let switched = episode.events.iter().filter(|event| event.kind == EventKind::Switch);
     switches.extend(switched.map(|event| (event.at_ns, event.value as u32, name(event.value as u32))));
-    Switches::new(switches)
+    switches.sort();
+    switches
 }
 
 #[cfg(test)]
 mod tests {
-    use super::listing;
+    use super::{idled, listing};
+
+    #[test]
+    fn a_guest_idled_if_the_idle_thread_had_the_cpu_between_due_and_running() {
+        let switches = [(100, 0), (200, 114), (300, 0), (400, 114)].map(|(at, tid)| (at, tid, String::new()));
+        let cases = [(150, 200, true), (200, 300, false), (250, 301, true), (400, 900, false), (350, 390, true)];
+        for (due, running, expected) in cases {
+            assert_eq!(idled(&switches, &(due..running)), expected, "{due} to {running}");
+        }
+        assert!(!idled(&[], &(0..10)));
+    }
 
     /// Whatever the preparation prints is no function, and where it gives up the list comes all the same.
     #[test]

@@ -241,7 +241,7 @@ const AT_ONCE_NS: u64 = 20_000;
 /// A time with interrupts off is named beside another reason if it is at least this part of the delay: a tenth.
 const LEAST_SHARE: u64 = 10;
 
-const NO_PLACE: &str = "the times are not readings of the clock in one stretch, or are too few";
+const NO_PLACE: &str = "the times fit no one place among the readings of the clock";
 
 /// What had most of the time, ns of it, and the function that had most of that with its own.
 type Most<'a> = (String, u64, Option<(&'a str, u64)>);
