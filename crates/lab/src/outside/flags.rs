@@ -90,11 +90,30 @@ pub(super) struct Flags {
     restored_within: Option<On>,
     // When the log, or what is kept of it, begins.
     began_ns: Option<u64>,
+    // Since when they are off by `cli`, with nothing since that might have turned them on.
+    off_since: Option<u64>,
+    // Times are summed up within this stretch, ns.
+    within: Range<u64>,
+    off_ns: u64,
 }
 
 impl Flags {
-    pub(super) fn new() -> Flags {
-        Flags { state: State::Unknown, changes: Vec::new(), restored_within: None, began_ns: None }
+    /// Sums up within this stretch, ns.
+    pub(super) fn new(within: Range<u64>) -> Flags {
+        Flags {
+            state: State::Unknown,
+            changes: Vec::new(),
+            restored_within: None,
+            began_ns: None,
+            off_since: None,
+            within,
+            off_ns: 0,
+        }
+    }
+
+    /// For how long interrupts were certainly off so far, from `cli` to `sti`, without those being served.
+    pub(super) fn off_ns(&self) -> u64 {
+        self.off_ns
     }
 
     pub(super) fn state(&self) -> State {
@@ -119,7 +138,11 @@ impl Flags {
                 _ => State::Off { nested: 0 },
             };
             self.changes.pop();
+            self.off_since = Some(off.ns);
             return;
+        }
+        if !matches!(self.state, State::Off { .. }) {
+            self.off_since = Some(off.ns);
         }
         self.entered(off);
     }
@@ -139,6 +162,10 @@ impl Flags {
 
     /// Interrupts are certainly on, by the instruction with this count.
     pub(super) fn on(&mut self, count: u64, on: On) {
+        if let Some(since) = self.off_since.take() {
+            let until = on.ns.min(self.within.end);
+            self.off_ns += until.saturating_sub(since.max(self.within.start));
+        }
         if self.state != State::On {
             self.push(Change::On { on, count, before: self.state });
             self.state = State::On;
@@ -147,6 +174,7 @@ impl Flags {
 
     /// The flags were restored: as they were before interrupts were turned off again, or else nobody knows how.
     pub(super) fn restored(&mut self, on: On) {
+        self.off_since = None;
         match &mut self.state {
             State::Off { nested } if *nested > 0 => {
                 *nested -= 1;
@@ -162,6 +190,7 @@ impl Flags {
 
     /// An exception returns to what it interrupted, where this was known.
     pub(super) fn returned(&mut self, before: State, at: On) {
+        self.off_since = None;
         match (before, self.state) {
             (State::On, _) => self.on(0, at),
             (State::Off { .. }, State::Off { .. }) => self.state = before,
@@ -179,6 +208,7 @@ impl Flags {
 
     /// What happens now shows that interrupts are on: whatever restored the flags last had turned them on.
     pub(super) fn proven_on(&mut self, ns: u64) {
+        self.off_since = None;
         if self.state == State::On {
             return;
         }

@@ -118,6 +118,8 @@ pub struct Story {
     pub delivery: Delivery,
     /// When the first interrupt came from when on it was due, ns of the guest's clock.
     pub interrupt_ns: Option<u64>,
+    /// For how long interrupts were off once more after that one, at least, without those being served, ns.
+    pub later_off_ns: u64,
     /// How many instructions ran.
     pub instructions: u64,
     /// Whether the trace ends before: too much ran to be written down, or the disk is full.

@@ -288,6 +288,28 @@ mod tests {
         assert_eq!(off_in(&met), (4_400, "copy_pages"));
     }
 
+    #[test]
+    fn interrupts_that_are_off_once_more_after_it_came_are_summed_up() {
+        let story = told_of(&[
+            (3_900, "schedule", ON),
+            (4_800, "copy_pages", OFF),
+            (5_600, "copy_pages", ON),
+            (5_640, "asm_sysvec_apic_timer_interrupt", BLOCK),
+            // A handler has them off anyway.
+            (5_680, "hrtimer_interrupt", OFF),
+            (5_800, "native_irq_return_iret", LEAVES),
+            (5_840, "copy_pages", BLOCK),
+            (6_000, "copy_pages", OFF),
+            (7_000, "copy_pages", ON),
+            // Flags that are restored may turn them on.
+            (7_040, "copy_pages", OFF),
+            (7_080, "copy_pages", FLAGS),
+            (7_400, "copy_pages", ON),
+        ]);
+        assert_eq!((off_in(&story.delivery), story.later_off_ns), ((4_800, "copy_pages"), 1_000));
+        assert_eq!(told().later_off_ns, 0);
+    }
+
     /// Each time who turned them off comes first; whoever does so again later is another one.
     #[test]
     fn whoever_turns_interrupts_off_after_flags_were_restored_is_not_named() {

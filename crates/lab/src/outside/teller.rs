@@ -53,6 +53,8 @@ pub(super) struct Teller<'a> {
     segments: Vec<Segment>,
     delivery: Option<Delivery>,
     interrupt_ns: Option<u64>,
+    // For how long interrupts had been off until then.
+    earlier_off_ns: u64,
 }
 
 /// Kernel code that belongs to none of the listed functions, such as that of BPF programs.
@@ -101,6 +103,7 @@ fn not_written(range: Range<u64>) -> Segment {
 impl<'a> Teller<'a> {
     pub(super) fn new(clock: &'a Clock, symbols: &'a Symbols, switches: &'a Switches, range: Range<u64>) -> Teller<'a> {
         let entries = (0..symbols.len()).filter_map(|number| Some((number, entry_of(symbols.name(number))?))).collect();
+        let flags = Flags::new(range.clone());
         Teller {
             clock,
             symbols,
@@ -111,13 +114,14 @@ impl<'a> Teller<'a> {
             levels: Vec::new(),
             callers: Vec::new(),
             thread: None,
-            flags: Flags::new(),
+            flags,
             last: None,
             open: None,
             all: BTreeMap::new(),
             segments: Vec::new(),
             delivery: None,
             interrupt_ns: None,
+            earlier_off_ns: 0,
         }
     }
 
@@ -142,6 +146,7 @@ impl<'a> Teller<'a> {
             functions,
             delivery: self.delivery.take().unwrap_or(Delivery::NotSeen),
             interrupt_ns: self.interrupt_ns,
+            later_off_ns: self.interrupt_ns.map_or(0, |_| self.flags.off_ns() - self.earlier_off_ns),
             instructions: self.clock.count_at(end).saturating_sub(self.clock.count_at(start)),
             segments: self.segments,
             is_cut,
@@ -278,6 +283,7 @@ impl<'a> Teller<'a> {
         if place == Place::Interrupt && ns >= self.range.start && self.interrupt_ns.is_none() {
             self.delivery = Some(self.delivery(ns));
             self.interrupt_ns = Some(ns);
+            self.earlier_off_ns = self.flags.off_ns();
         }
         if place == Place::Interrupt {
             self.flags.proven_on(ns);

@@ -82,6 +82,7 @@ fn report<'a>(arguments: &LabWhyArguments, outside: &'a Outside) -> OutsideRepor
         instructions: story.instructions,
         is_cut: story.is_cut,
         arrival: arrival(outside),
+        later_off_ns: story.later_off_ns,
         stretches: stretches(outside),
         functions: functions(&story.functions, MAX_FUNCTIONS),
         further: (further.len(), further.iter().map(|function| function.ns).sum()),

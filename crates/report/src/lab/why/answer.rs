@@ -35,6 +35,8 @@ pub struct OutsideAnswer<'a> {
     /// Whether the end is missing.
     cut: bool,
     arrival: &'a Arrival,
+    /// For how long interrupts were off once more after that one, at least, without those being served.
+    later_off_ns: u64,
     /// By time, without gap or overlap.
     stretches: &'a [Stretch],
     functions: &'a [FunctionRow],
@@ -72,6 +74,7 @@ impl<'a> OutsideAnswer<'a> {
             instructions: report.instructions,
             cut: report.is_cut,
             arrival: &report.arrival,
+            later_off_ns: report.later_off_ns,
             stretches: &report.stretches,
             functions: &report.functions,
             further_functions: report.further.0,

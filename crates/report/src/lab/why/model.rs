@@ -223,6 +223,8 @@ pub struct OutsideReport<'a> {
     pub is_cut: bool,
     /// Why the interrupt came when it did.
     pub arrival: Arrival,
+    /// For how long interrupts were off once more after it, at least.
+    pub later_off_ns: u64,
     /// The stretches, by time.
     pub stretches: Vec<Stretch>,
     /// The functions, longest first.
@@ -238,7 +240,7 @@ pub struct OutsideReport<'a> {
 /// An interrupt that comes later than this after it was due did not come at once, even with interrupts on.
 const AT_ONCE_NS: u64 = 20_000;
 
-/// A time with interrupts off is named beside another reason if it is at least this part of the delay: a tenth.
+/// A time with interrupts off is named beside another reason, or beside an earlier one, if it is at least this part: a tenth.
 const LEAST_SHARE: u64 = 10;
 
 const NO_PLACE: &str = "the times fit no one place among the readings of the clock";
@@ -389,6 +391,12 @@ impl OutsideReport<'_> {
                 "{} of kernel code ran in ksoftirqd, the kernel's thread for softirqs: from outside that counts under \
                  threads, not softirqs",
                 format_ns(of_its_ns)
+            ));
+        }
+        if self.later_off_ns > 0 && self.later_off_ns >= self.total_ns / LEAST_SHARE {
+            notes.push(format!(
+                "interrupts were off once more after that one came, for at least {} in all",
+                format_ns(self.later_off_ns)
             ));
         }
         if self.is_cut {

@@ -154,6 +154,7 @@ mod tests {
             instructions: 30_000,
             is_cut: false,
             arrival: Arrival::AtOnce { after_ns: 800 },
+            later_off_ns: 0,
             stretches: vec![
                 stretch(0, 800, StretchKind::Interrupt, "apic_timer_interrupt"),
                 stretch(800, 119_200, StretchKind::Kernel, ""),
@@ -208,6 +209,18 @@ mod tests {
         assert_eq!(value(&OutsideAnswer::new(&report))["stretches"][2]["kind"], "not_written");
         let notes = report.notes();
         assert!(notes.iter().any(|note| note.contains("and 69.2 us of the lateness with it")), "{notes:?}");
+    }
+
+    #[test]
+    fn a_note_says_for_how_long_interrupts_were_off_once_more() {
+        let mut report = report();
+        let noted = |report: &OutsideReport<'_>| report.notes().iter().any(|note| note.contains("once more after"));
+        report.later_off_ns = 11_000;
+        assert!(!noted(&report), "less than a tenth: {:?}", report.notes());
+        report.later_off_ns = 70_000;
+        let expected = "interrupts were off once more after that one came, for at least 70.0 us in all";
+        assert!(report.notes().iter().any(|note| note == expected), "{:?}", report.notes());
+        assert_eq!(value(&OutsideAnswer::new(&report))["later_off_ns"], 70_000);
     }
 
     #[test]
