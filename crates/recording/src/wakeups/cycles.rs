@@ -251,7 +251,8 @@ mod tests {
             longest_ns: 1_250_000,
             longest_missed: 1,
             longest_slept: true,
-            not_made_up: 1,
+            // It may have ended before the next period began, and nothing tells that this one was made up for.
+            not_made_up: 2,
             ..CycleCount::default()
         };
         assert_eq!(count, expected);

@@ -192,7 +192,7 @@ mod tests {
             assert!((number as usize) < causes.names().len() && causes.names().len() <= MAX_NAMES);
         }
         let (count, sum_ns, _) = whole(&causes);
-        assert_eq!((count, sum_ns, causes.names().len()), (ROUNDS, total_ns, MAX_NAMES));
+        assert_eq!((count, sum_ns, causes.names().len()), (ROUNDS, total_ns, MAX_NAMES - 1));
         let others: Vec<u32> = (0..MAX_NAMES as u32).filter(|number| causes.is_others(*number)).collect();
         assert_eq!(others.len(), 1);
         let mut names = causes.names().to_vec();
