@@ -7,10 +7,13 @@ pub struct EventCount {
     pub events: u64,
     /// How many there were at least: fewer if some wakeups were not seen, or if it is unknown whether a loop catches up.
     pub least: u64,
-    /// Out of how many cycles, periods or blocks, or in how much time, ns; 0 if they could not be counted.
+    /// Out of how many cycles, periods, blocks or requests; or, where not every run of both sides counted its requests, in
+    /// how much time, ns. 0 if they could not be counted.
     pub exposure: u64,
     /// Out of how many requests, if that was counted in every run; `None` for others.
     pub all: Option<u64>,
+    /// In how much time, ns, where `exposure` is a number of requests; `None` for others.
+    pub watched_ns: Option<u64>,
 }
 
 /// One run's events.

@@ -27,6 +27,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         least: found.least,
         exposure: found.all,
         all: None,
+        watched_ns: None,
     });
     OfRun { count: count.unwrap_or_default(), in_time: in_time(run, name) }
 }
@@ -35,7 +36,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
 pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
     let sum = sum(run, name);
     let (least, events) = sum.own_overruns_between();
-    let count = EventCount { events, least, exposure: sum.own_cycles(), all: None };
+    let count = EventCount { events, least, exposure: sum.own_cycles(), all: None, watched_ns: None };
     OfRun { count, in_time: in_time(run, name) }
 }
 

@@ -62,16 +62,30 @@ fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String 
     if let Some(sentence) = seen_in_too_few(row, standing, name) {
         return sentence;
     }
+    let [more, fewer, difference_in] = comparatives(row);
     let verdict = match (row.outcome, standing == Standing::Systems) {
-        (Outcome::Worse, true) => format!("Worse: more {what}"),
-        (Outcome::Better, true) => format!("Better: fewer {what}"),
-        (Outcome::NoDifference, true) => format!("No detectable difference in {what}"),
-        (Outcome::Worse, false) => format!("{name} has more {what} in these runs"),
-        (Outcome::Better, false) => format!("{name} has fewer {what} in these runs"),
-        (Outcome::NoDifference, false) => format!("These runs show no difference in {what}"),
+        (Outcome::Worse, true) => format!("Worse: {more} {what}"),
+        (Outcome::Better, true) => format!("Better: {fewer} {what}"),
+        (Outcome::NoDifference, true) => format!("No detectable {difference_in} {what}"),
+        (Outcome::Worse, false) => format!("{name} has {more} {what} in these runs"),
+        (Outcome::Better, false) => format!("{name} has {fewer} {what} in these runs"),
+        (Outcome::NoDifference, false) => format!("These runs show no {difference_in} {what}"),
     };
     let (a, b) = (side(row, &row.a), side(row, &row.b));
     format!("{verdict}: {b} on {name}, {a} on A ({}).", times_as_often(row))
+}
+
+/// Whether requests are compared by the share of them that was slow.
+fn is_share(row: &CountComparison) -> bool {
+    row.a.watched_ns.is_some() && row.b.watched_ns.is_some()
+}
+
+/// What goes before what was counted if there is more of it, if there is less, and if neither is so.
+fn comparatives(row: &CountComparison) -> [&'static str; 3] {
+    match is_share(row) {
+        true => ["a larger share of", "a smaller share of", "difference in the share of"],
+        false => ["more", "fewer", "difference in"],
+    }
 }
 
 /// That one side has more slow requests where only too few runs keep that from being a verdict: so many more are not called
@@ -81,12 +95,13 @@ fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Opt
     if !differs_without_a_verdict(row, standing) {
         return None;
     }
+    let [more_of, fewer_of, _] = comparatives(row);
     let is_more = row.ratio.estimate.is_none_or(|estimate| estimate > 1.0);
     let ratio = row.ratio.estimate.filter(|estimate| *estimate > 0.0);
-    let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} times as often)", factor(estimate)));
+    let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} {})", factor(estimate), times(row)));
     Some(format!(
         "{name} has {} {} in these runs: {} on {name}, {} on A{ratio}; {} too few for a verdict.",
-        if is_more { "more" } else { "fewer" },
+        if is_more { more_of } else { fewer_of },
         what(&row.what),
         side(row, &row.b),
         side(row, &row.a),
@@ -135,14 +150,26 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
         true => format!("{} to {}", grouped(count.least), grouped(count.events)),
         false => grouped(count.events),
     };
-    let is_in_time = matches!(row.what, Counted::Requests { .. }) && all_of(count).is_none();
+    let is_in_time =
+        matches!(row.what, Counted::Requests { .. }) && count.watched_ns.is_none() && all_of(count).is_none();
     let preposition = if is_in_time { "in" } else { "of" };
-    format!("{events} {preposition} {}", out_of(row, count))
+    let counts = format!("{events} {preposition} {}", out_of(row, count));
+    match count.watched_ns.filter(|watched_ns| *watched_ns > 0 && count.events > 0) {
+        Some(watched_ns) => {
+            let percent = count.events as f64 / count.exposure as f64 * 100.0;
+            let a_second = count.events as f64 / (watched_ns as f64 / 1e9);
+            format!("{} % ({counts}, {} a second)", factor(percent), factor(a_second))
+        }
+        None => counts,
+    }
 }
 
 fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match row.what {
         Counted::Cycles { .. } | Counted::Periods { .. } => grouped(count.exposure),
+        Counted::Requests { .. } if count.watched_ns.is_some() => {
+            format!("{} in {}", grouped(count.exposure), format_ns(count.watched_ns.unwrap_or(0)))
+        }
         Counted::Requests { .. } => {
             let all = all_of(count).map_or_else(String::new, |all| format!("{} in ", grouped(all)));
             all + &format_ns(count.exposure)
@@ -156,15 +183,20 @@ fn all_of(count: &EventCount) -> Option<u64> {
     count.all.filter(|all| *all >= count.events)
 }
 
-/// How many times as often on B, with limits.
+/// What a ratio is of, to follow it.
+fn times(row: &CountComparison) -> &'static str {
+    if is_share(row) { "times the share" } else { "times as often" }
+}
+
+/// How many times as often on B, or as large a share, with limits.
 fn times_as_often(row: &CountComparison) -> String {
-    let ratio = &row.ratio;
+    let (ratio, times) = (&row.ratio, times(row));
     match (ratio.low, ratio.estimate, ratio.high) {
         (Some(low), Some(estimate), Some(high)) => {
-            format!("{} times as often, {} to {}", factor(estimate), factor(low), factor(high))
+            format!("{} {times}, {} to {}", factor(estimate), factor(low), factor(high))
         }
-        (Some(low), _, _) => format!("at least {} times as often", factor(low)),
-        (None, _, Some(high)) => format!("at most {} times as often", factor(high)),
+        (Some(low), _, _) => format!("at least {} {times}", factor(low)),
+        (None, _, Some(high)) => format!("at most {} {times}", factor(high)),
         (None, ..) => "no ratio".to_owned(),
     }
 }
@@ -201,7 +233,7 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     Some(Section {
         id: "counts".into(),
         title: "Cycles, requests and underruns".into(),
-        lead: "How often cycles took longer than their period (or how many periods a loop overran, where its timers show these), requests longer than the threshold, or blocks of a device longer \
+        lead: "How often cycles took longer than their period (or how many periods a loop overran, where its timers show these), requests longer than the threshold (of all requests, or in the time watched if a recording did not count them), or blocks of a device longer \
                than its buffers allow. All limits hold at once with 95 % probability and include the spread between runs; events \
                that come in bursts count as so many bursts."
             .into(),
@@ -232,6 +264,8 @@ pub(super) struct CountRow<'a> {
     /// The upper limit; null if there is none.
     high: Option<f64>,
     verdict: &'static str,
+    /// Per what the ratio is: `request`, or `second` where not every run counted its requests; `cycle`, `period` or `block`.
+    per: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -268,10 +302,17 @@ impl<'a> CountRow<'a> {
                 least: count.least,
                 cycles: of("cycles"),
                 periods: of("periods"),
-                watched_ns: of("requests"),
+                watched_ns: count.watched_ns.or_else(|| of("requests")),
                 blocks: of("underruns"),
                 requests: count.all,
             }
+        };
+        let per = match row.what {
+            Counted::Cycles { .. } => "cycle",
+            Counted::Periods { .. } => "period",
+            Counted::Requests { .. } if is_share(row) => "request",
+            Counted::Requests { .. } => "second",
+            Counted::Underruns { .. } => "block",
         };
         CountRow {
             kind,
@@ -283,6 +324,7 @@ impl<'a> CountRow<'a> {
             low: row.ratio.low,
             high: row.ratio.high,
             verdict: row.outcome.name(),
+            per,
         }
     }
 }
@@ -293,7 +335,7 @@ mod tests {
     use punctual_comparison::RateRatio;
 
     fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
-        let count = |(events, exposure)| EventCount { events, least: events, exposure, all: None };
+        let count = |(events, exposure)| EventCount { events, least: events, exposure, all: None, watched_ns: None };
         let [low, estimate, high] = limits;
         CountComparison {
             what,
@@ -355,8 +397,10 @@ mod tests {
         let second = 1_000_000_000;
         let told = |a: (u64, u64), b: (u64, u64), limits, standing| {
             let what = Counted::Requests { threshold_ns: 20_000_000 };
-            let mut found = row(what, (a.0, 7 * second), (b.0, 7 * second), limits, Outcome::NoDifference);
-            (found.a.all, found.b.all) = (Some(a.1), Some(b.1));
+            let mut found = row(what, a, b, limits, Outcome::NoDifference);
+            for count in [&mut found.a, &mut found.b] {
+                (count.all, count.watched_ns) = (Some(count.exposure), Some(7 * second));
+            }
             (sentence(&found, standing), is_what(&found, standing))
         };
         let one_each = Standing::TooFewRuns { more: [2, 2] };
@@ -364,20 +408,36 @@ mod tests {
         let (words, cell) = told((154, 374), (0, 201), none, one_each);
         assert_eq!(
             words,
-            "B has fewer requests slower than 20.0 ms in these runs: 0 of 201 in 7.00 s on B, 154 of 374 in 7.00 s on A; one \
-             run of each side is too few for a verdict."
+            "B has a smaller share of requests slower than 20.0 ms in these runs: 0 of 201 in 7.00 s on B, 41.2 % (154 of 374 in \
+             7.00 s, 22.0 a second) on A; one run of each side is too few for a verdict."
         );
         assert_eq!(cell, "too few runs");
         let (words, _) =
             told((34, 173), (60, 166), [Some(0.2), Some(1.76), Some(9.0)], Standing::TooFewRuns { more: [1, 2] });
-        assert!(words.starts_with("B has more requests slower than 20.0 ms in these runs: 60 of 166 in "), "{words}");
-        assert!(words.ends_with(" on A (1.76 times as often); these runs are too few for a verdict."), "{words}");
+        assert!(
+            words.starts_with(
+                "B has a larger share of requests slower than 20.0 ms in these runs: 36.1 % (60 of 166 in "
+            ),
+            "{words}"
+        );
+        assert!(words.ends_with(" on A (1.76 times the share); these runs are too few for a verdict."), "{words}");
         let (words, _) = told((0, 201), (154, 374), [Some(0.3), None, None], one_each);
-        assert!(words.starts_with("B has more ") && words.contains("on A; one run"), "{words}");
+        assert!(words.starts_with("B has a larger share ") && words.contains("on A; one run"), "{words}");
+        // A client that waits for its answers: more slow requests a second, of far more requests.
+        let (words, _) = told((84, 1_196), (140, 2_648), [Some(0.2), Some(0.753), Some(3.0)], one_each);
+        assert!(
+            words.starts_with(
+                "B has a smaller share of requests slower than 20.0 ms in these runs: 5.29 % (140 of 2,648 in "
+            ),
+            "{words}"
+        );
         // About as many; and with enough runs, no difference was found.
         for (b, standing) in [(38, one_each), (60, Standing::Systems)] {
             let (words, cell) = told((34, 173), (b, 166), [Some(0.2), Some(1.1), Some(9.0)], standing);
-            assert!(words.contains("difference in requests") && cell == Outcome::NoDifference.name(), "{words} {cell}");
+            assert!(
+                words.contains("difference in the share of requests") && cell == Outcome::NoDifference.name(),
+                "{words} {cell}"
+            );
         }
     }
 }
