@@ -1,10 +1,10 @@
 //! After a recording without evidence from which a cause could be told.
 
-use super::measurement::{as_threshold, same_with, why_command};
+use super::measurement::{as_threshold, same_with, why_command, why_options};
 use super::options::as_written;
 use super::{NextStep, few};
 use crate::layout::shell_word;
-use punctual_recording::{Document, RecorderSummary, Stage, printable};
+use punctual_recording::{Document, RecorderSummary, Stage, grouped, printable};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// More is not proposed, s.
@@ -72,12 +72,47 @@ pub fn more_samples(document: &Document, recorder: Option<&RecorderSummary>, kno
         0 => USUAL_SAMPLE_RATE,
         had => had.saturating_mul(MORE).min(MAX_SAMPLE_RATE),
     };
+    (rate > recorder.sample_rate).then(|| same_with(document, &with_rate(document, recorder, rate), known_loads))?
+}
+
+/// Where evidence was overwritten before it was saved: the command that records the same with fewer samples; `None` if there
+/// were hardly any.
+pub fn fewer_void(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<NextStep> {
+    let recorder = recorder?;
+    let rate = Some(recorder.sample_rate / MORE).filter(|rate| *rate > 0)?;
+    let options = with_rate(document, recorder, rate) + &duration(document);
+    let purpose =
+        "leaves the recorder more time, so that less of the evidence is overwritten before it is saved (void)";
+    Some(NextStep::new(purpose, same_with(document, &options, known_loads)?))
+}
+
+/// Where much of what was late left no evidence: the command that keeps that of the worst, above a higher threshold. Loads have
+/// the names that the command line knows; `None` if all left some, or the threshold or the command is not known.
+pub fn more_kept(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<NextStep> {
+    let recorder = recorder.filter(|recorder| recorder.without_evidence() > 0)?;
+    let of_worst = if recorder.over_budget > 0 { why_options(document, Some(recorder), None) } else { None };
+    let options = match of_worst {
+        Some(options) => options,
+        None => format!("--why {}{}", as_threshold(recorder.threshold_ns?.saturating_mul(2)), of_stage(recorder)),
+    };
+    let options = options + &as_written(&document.provenance.command_line, "", "--sample-rate") + &duration(document);
+    let (without, late) = (grouped(recorder.without_evidence()), grouped(recorder.late));
+    let purpose = format!("keeps evidence of the worst: {without} of the {late} that were late left none");
+    Some(NextStep::new(&purpose, same_with(document, &options, known_loads)?))
+}
+
+/// What a recorder was asked for, with so many stacks a second.
+fn with_rate(document: &Document, recorder: &RecorderSummary, rate: u32) -> String {
     let words = &document.provenance.command_line;
     let threshold = Some(as_written(words, "", "--why")).filter(|written| !written.is_empty());
     let threshold = threshold.unwrap_or_else(|| format!(" --why {}", shell_word(&printable(&recorder.threshold))));
     let episodes = as_written(words, "", "--why-episodes");
-    let options = format!("{}{} --sample-rate {rate}{episodes}", threshold.trim_start(), of_stage(recorder));
-    (rate > recorder.sample_rate).then(|| same_with(document, &options, known_loads))?
+    format!("{}{} --sample-rate {rate}{episodes}", threshold.trim_start(), of_stage(recorder))
+}
+
+/// For how long it was recorded, where somebody said it.
+fn duration(document: &Document) -> String {
+    as_written(&document.provenance.command_line, "-D", "--duration")
 }
 
 /// The option that says with what a recorder's threshold was compared.
@@ -159,6 +194,22 @@ mod tests {
             assert_eq!(more(had), Some(expected), "{had}");
         }
         assert_eq!(more(10_000), None);
+        let fewer = |rate| fewer_void(&document, Some(&recorder(rate)), &[]).map(|step| step.command);
+        let expected = format!("sudo punctual record --why 60us --sample-rate 250 --why-episodes 2 -D 1s {own}");
+        assert_eq!(fewer(1_000), Some(expected));
+        assert_eq!(fewer(3), None);
+        let kept = |late| {
+            let left = RecorderSummary { late, kept: 100, writing_behind: late - 100, ..recorder(200) };
+            more_kept(&document, Some(&left), &[]).map(|step| step.to_string())
+        };
+        assert_eq!(
+            kept(300).unwrap(),
+            format!(
+                "next: `sudo punctual record --why 120us --sample-rate 200 -D 1s {own}` keeps evidence of the worst: 200 of the 300 \
+                 that were late left none"
+            )
+        );
+        assert_eq!(kept(100), None);
         assert_eq!(above_ordinary(&document, Some(&RecorderSummary::default()), &[]), None);
     }
 

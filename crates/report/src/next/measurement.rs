@@ -159,6 +159,15 @@ pub(super) fn why_command(
     known_loads: &[&str],
     slack_ns: Option<u64>,
 ) -> Option<String> {
+    same_with(document, &why_options(document, recorder, slack_ns)?, known_loads)
+}
+
+/// The options of that command that say what counts as late.
+pub(super) fn why_options(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    slack_ns: Option<u64>,
+) -> Option<String> {
     let asked = recorder.map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     // For a loop, or for work that was limited, what matters is when it was done.
@@ -176,7 +185,7 @@ pub(super) fn why_command(
     let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
     let threshold = asked.find(is_new)?;
     let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
-    same_with(document, &format!("--why {}{of_stage}", as_threshold(threshold)), known_loads)
+    Some(format!("--why {}{of_stage}", as_threshold(threshold)))
 }
 
 /// The command that records the same threads once more with these options.

@@ -15,7 +15,7 @@ mod timers;
 
 pub use comparison::{after_comparison, after_comparisons, after_interact_comparison};
 pub use device::after_device;
-pub use evidence::{above_ordinary, after_no_evidence, more_samples};
+pub use evidence::{above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
 pub use forecast::{ForecastAsked, after_forecast};
 pub use idle::after_idle;
 pub use log::{after_log, after_log_show};

@@ -222,6 +222,10 @@ pub struct WhyReport<'a> {
     pub without_evidence: Vec<NextStep>,
     /// What to do where most of the lateness is what every wakeup takes.
     pub above_ordinary: Option<NextStep>,
+    /// What to do where much evidence was overwritten before it was saved.
+    pub fewer_void: Option<NextStep>,
+    /// What to do where much of what was late left no evidence.
+    pub more_kept: Option<NextStep>,
     /// The command that records the same with more samples, if there can be more.
     pub more_samples: Option<String>,
     /// Whether the threads were a command's, and ended with it.
@@ -271,6 +275,8 @@ impl<'a> WhyReport<'a> {
             loops: None,
             without_evidence: Vec::new(),
             above_ordinary: None,
+            fewer_void: None,
+            more_kept: None,
             more_samples: None,
             has_ended: false,
             blind,

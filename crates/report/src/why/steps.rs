@@ -1,12 +1,13 @@
 //! What to do after the answer of `punctual why`.
 
 use super::model::WhyReport;
-use super::{advice, apart, explain};
+use super::{advice, apart, explain, void};
 use crate::NextStep;
 use punctual_blame::Kind;
 
 /// One thread alone, if it was late for another reason than most; a higher threshold, if most was what every wakeup takes; and what
-/// would change the leading causes, each with the command that prints its page. At most two.
+/// would change the leading causes, each with the command that prints its page. Last what leaves less out, if that was much. At most
+/// two.
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
     if report.leading().is_some_and(|(kind, ..)| kind == Kind::KernelWake) {
@@ -23,15 +24,31 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     }
     if report.lacks_evidence() {
         steps.extend_from_slice(&report.without_evidence);
+    } else if let Some(step) = leaving_out_less(report) {
+        steps.truncate(advice::MAX_SHOWN - 1);
+        steps.push(step.clone());
     }
     steps.truncate(advice::MAX_SHOWN);
     steps
 }
 
+/// What leaves out less of what was late than this recording, if that was much: by what most of it was left out for.
+fn leaving_out_less<'a>(report: &'a WhyReport<'_>) -> Option<&'a NextStep> {
+    if !report.leaves_out_much() {
+        return None;
+    }
+    let [void, without, _] = report.left_out_counts();
+    let is_overwritten = report.episodes.iter().filter_map(|episode| episode.void.as_deref()).any(void::is_overwritten);
+    let fewer_void = report.fewer_void.as_ref().filter(|_| is_overwritten && void > without);
+    fewer_void.or(report.more_kept.as_ref())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
+    use punctual_recording::RecorderSummary;
     use std::path::Path;
 
     #[test]
@@ -47,5 +64,32 @@ mod tests {
         assert_eq!(told(&ordinary, None), [irq, blind]);
         let handler = [(Kind::KernelWake, "switch", 30), (Kind::Irq, "nic", 70)];
         assert_eq!(told(&handler, Some(record)), [irq]);
+    }
+
+    #[test]
+    fn where_much_is_left_out_the_last_step_leaves_out_less() {
+        let told = |whole: usize, void: &[u64], without: u64| {
+            let mut episodes: Vec<EpisodeView> =
+                (0..whole).map(|_| of_parts(&[(Kind::Lock, "flusher", 100)])).collect();
+            episodes.extend(void.iter().map(|&total_ns| {
+                let reason = "CPU 1: the ring was overwritten before it was saved".to_owned();
+                EpisodeView { total_ns, void: Some(reason), ..of_parts(&[]) }
+            }));
+            let kept = episodes.len() as u64;
+            let recorder = RecorderSummary { late: kept + without, kept, ..RecorderSummary::default() };
+            let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+            report.fewer_void = Some(NextStep::new("loses less", "lower rate".to_owned()));
+            report.more_kept = Some(NextStep::new("keeps more", "higher threshold".to_owned()));
+            let steps = next(&report);
+            assert!(steps[0].command.contains("--explain lock") && steps.len() <= 2, "{steps:?}");
+            steps.get(1).map(|step| step.command.clone())
+        };
+        let (rate, threshold) = (Some("lower rate".to_owned()), Some("higher threshold".to_owned()));
+        assert_eq!(told(30, &[], 0), None);
+        assert_eq!(told(30, &[90_000_000; 2], 1), None);
+        assert_eq!(told(30, &[90_000_000; 4], 1), rate);
+        assert_eq!(told(30, &[90_000_000; 4], 40), threshold);
+        // A single one, and the longest that was seen.
+        assert_eq!(told(30, &[503_000_000], 0), rate);
     }
 }

@@ -256,23 +256,39 @@ impl WhyReport<'_> {
         }
     }
 
+    /// How many late wakeups are void, left no evidence, and are gone from the recording.
+    pub(super) fn left_out_counts(&self) -> [u64; 3] {
+        let void = (self.episodes.len() - self.whole()) as u64;
+        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
+        [void, without, self.missing()]
+    }
+
+    /// Whether the verdict leaves out much: many of what was late, or the longest that was seen.
+    pub(super) fn leaves_out_much(&self) -> bool {
+        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
+        let longest = |is_void: bool| {
+            let own = self.episodes.iter().filter(|episode| episode.void.is_some() == is_void);
+            own.map(|episode| episode.total_ns).max()
+        };
+        is_much(left_out, left_out.saturating_add(self.whole() as u64)) || longest(true) > longest(false)
+    }
+
     /// Late wakeups about whose causes the verdict says nothing, if there are any.
     pub(super) fn left_out(&self, of_what: &str) -> String {
-        let void = self.episodes.len() - self.whole();
-        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
-        let parts = [(void as u64, "void"), (without, "without evidence"), (self.missing(), "gone from the recording")];
-        let left_out = parts.iter().fold(0, |sum: u64, (count, _)| sum.saturating_add(*count));
-        let parts: Vec<String> = parts
-            .iter()
+        let counts = self.left_out_counts();
+        let left_out = counts.into_iter().fold(0, u64::saturating_add);
+        let parts: Vec<String> = counts
+            .into_iter()
+            .zip(["void", "without evidence", "gone from the recording"])
             .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", grouped(*count)))
+            .map(|(count, what)| format!("{} {what}", grouped(count)))
             .collect();
         if parts.is_empty() {
             return String::new();
         }
         let all = left_out.saturating_add(self.whole() as u64);
         // The shares above belong to the others: nothing unknown among them says anything about these.
-        let unexplained = if left_out.saturating_mul(MANY_LEFT_OUT) < all {
+        let unexplained = if !is_much(left_out, all) {
             String::new()
         } else {
             format!(
@@ -284,6 +300,11 @@ impl WhyReport<'_> {
         };
         format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
+}
+
+/// Whether so many of all are so many that leaving them out changes more than a little.
+fn is_much(left_out: u64, all: u64) -> bool {
+    left_out > 0 && left_out.saturating_mul(MANY_LEFT_OUT) >= all
 }
 
 #[cfg(test)]

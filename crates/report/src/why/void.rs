@@ -6,6 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// In the reason of an episode whose evidence was gone before it was saved.
 const OVERWRITTEN: &str = "overwritten";
 
+/// Whether an episode is void because its evidence was gone before it was saved.
+pub(super) fn is_overwritten(reason: &str) -> bool {
+    reason.contains(OVERWRITTEN)
+}
+
 /// How many episodes are void, and why, each reason once; `None` if none is.
 pub(super) fn in_words<'a>(reasons: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut count = 0_u64;
@@ -36,7 +41,7 @@ pub(super) fn in_words<'a>(reasons: impl Iterator<Item = &'a str>) -> Option<Str
         if rests.is_empty() { (*head).to_owned() } else { format!("{head}: {}", rests.join("; ")) }
     });
     let told: Vec<String> = of_others.chain(of_cpus).collect();
-    let hint = match told.iter().any(|reason| reason.contains(OVERWRITTEN)) {
+    let hint = match told.iter().any(|reason| is_overwritten(reason)) {
         true => " (a lower --sample-rate or a higher --why threshold leaves the recorder more time)",
         false => "",
     };

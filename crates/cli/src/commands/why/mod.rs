@@ -13,7 +13,7 @@ use punctual_recording::{
 };
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text, whole_text};
 use punctual_report::why::{cost, handlers};
-use punctual_report::{above_ordinary, after_no_evidence, more_samples};
+use punctual_report::{above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
@@ -80,6 +80,9 @@ fn add_commands(report: &mut WhyReport<'_>, document: &Document) {
     let without_evidence = after_no_evidence(document, recorder, &loads);
     let above = above_ordinary(document, recorder, &loads);
     let more = more_samples(document, recorder, &loads);
+    let (fewer_void, more_kept) = (fewer_void(document, recorder, &loads), more_kept(document, recorder, &loads));
+    report.fewer_void = fewer_void;
+    report.more_kept = more_kept;
     report.without_evidence = without_evidence;
     report.above_ordinary = above;
     report.more_samples = more;
