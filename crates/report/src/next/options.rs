@@ -2,12 +2,15 @@
 
 use crate::layout::{is_simulated, shell_word};
 use punctual_device::parse_period;
-use punctual_recording::{Asked, Document, Followed, NO_LOAD, printable};
+use punctual_recording::{Asked, Document, Followed, FollowedThread, NO_LOAD, printable};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The period of `punctual record` by default.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 pub(super) const DEFAULT_PRIORITY: u32 = 80;
+/// Threads of a process with more names than this are not followed by these.
+const MAX_NAMES: usize = 4;
 
 /// The options, except for the load, with which `punctual record` measures the same once more, its own threads or
 /// others'; `None` if another command measured or simulated them, or if they belonged to a command.
@@ -130,7 +133,7 @@ pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (St
     for asked in followed.asked.iter().filter_map(|words| Asked::parse(words)) {
         match (asked, commands.last()) {
             (Asked::Named(name), _) => options += &format!(" --comm {}", shell_word(name)),
-            (Asked::Process(process), _) => options += &format!(" --pid {process}"),
+            (Asked::Process(process), _) => options += &of_process(followed, process),
             (Asked::Thread(thread), _) => options += &format!(" --tid {thread}"),
             (Asked::Command, Some(words)) => {
                 let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
@@ -141,6 +144,21 @@ pub(super) fn same_threads(followed: &Followed, commands: &[Vec<String>]) -> (St
         }
     }
     (options, command)
+}
+
+/// The option that follows the threads of this process once more: by their names if all that were followed have ended.
+fn of_process(followed: &Followed, process: u32) -> String {
+    let own: Vec<&FollowedThread> = followed.threads.iter().filter(|thread| thread.process == process).collect();
+    let has_ended = !own.is_empty() && own.iter().all(|thread| thread.ended_ns.is_some());
+    let names: BTreeSet<&str> = own.iter().map(|thread| thread.name.as_str()).collect();
+    let is_plain = |name: &&str| {
+        !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
+    };
+    if !has_ended || names.len() > MAX_NAMES || !names.iter().all(is_plain) {
+        return format!(" --pid {process}");
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    format!(" --comm {}", shell_word(&format!("^({})$", names.join("|"))))
 }
 
 /// [`own_options`] with the load, where the command line knows it.
@@ -209,5 +227,25 @@ mod tests {
         let (options, command) = same_threads(&followed, &[played]);
         assert_eq!(options, " --comm '^worker|db$' --pid 4711 --tid 12 --follow");
         assert_eq!(command, " -- play 'a song.ogg'");
+    }
+
+    #[test]
+    fn threads_of_a_process_that_has_ended_are_followed_by_their_names() {
+        let told = |threads: &[(u32, &str, Option<u64>)]| {
+            let threads = threads.iter().map(|&(process, name, ended_ns)| FollowedThread {
+                process,
+                name: name.to_owned(),
+                ended_ns,
+                ..FollowedThread::default()
+            });
+            let asked = vec!["process 4711".to_owned()];
+            same_threads(&Followed { asked, threads: threads.collect(), ..Followed::default() }, &[]).0
+        };
+        let ended = [(4_711, "client", Some(9)), (4_711, "client-io", Some(7)), (12, "other", None)];
+        assert_eq!(told(&ended), " --comm '^(client|client-io)$'");
+        for runs_on in [&[(4_711, "client", Some(9)), (4_711, "client-io", None)][..], &[(4_711, "a.b", Some(9))], &[]]
+        {
+            assert_eq!(told(runs_on), " --pid 4711", "{runs_on:?}");
+        }
     }
 }
