@@ -10,9 +10,10 @@ use punctual_blame::Kind;
 /// two.
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
-    if report.leading().is_some_and(|(kind, ..)| kind == Kind::KernelWake) {
-        steps.extend(report.above_ordinary.clone());
-    }
+    let is_ordinary = report.leading().is_some_and(|(kind, ..)| kind == Kind::KernelWake);
+    // Above a higher threshold less is left out, too.
+    let above_ordinary = report.above_ordinary.as_ref().filter(|_| is_ordinary);
+    steps.extend(above_ordinary.cloned());
     for advice in advice::leading(report) {
         // Two kinds may come down to the same at the end of a chain.
         let command = explain::command(advice.kind);
@@ -24,7 +25,7 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     }
     if report.lacks_evidence() {
         steps.extend_from_slice(&report.without_evidence);
-    } else if let Some(step) = leaving_out_less(report) {
+    } else if let Some(step) = leaving_out_less(report).filter(|_| above_ordinary.is_none()) {
         steps.truncate(advice::MAX_SHOWN - 1);
         steps.push(step.clone());
     }
