@@ -147,7 +147,8 @@ fn ended(cause: &Cause) -> Option<String> {
     }
 }
 
-/// The causes that are worth a change, in the order of the first sentence, with advice: the largest one of each kind.
+/// The causes that are worth a change, with advice: the largest one of each kind. A single one that is larger than any of the kind
+/// that the first sentence names comes first, because one change ends it; then it is in the order of that sentence.
 pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
     let mut kinds = report.kinds();
@@ -155,6 +156,8 @@ pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     if !is_own_work_to_blame(report) {
         kinds.retain(|(kind, _)| *kind != Kind::Own);
     }
+    let single = report.largest_single().map(|cause| cause.kind);
+    kinds.sort_by_key(|(kind, _)| Some(*kind) != single);
     let largest = |(kind, _): (Kind, u64)| report.causes().iter().find(|cause| cause.kind == kind);
     let advice = kinds.into_iter().filter_map(largest).map(|cause| Advice::in_report(report, cause));
     advice.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN).collect()
@@ -315,10 +318,12 @@ mod tests {
             let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
             leading(&report).iter().map(|advice| advice.kind).collect::<Vec<_>>()
         };
-        // The host is the largest cause, but kernel code of two threads is more in all; own work came after them.
+        // Kernel code of two threads is more in all, but the host is the largest cause; own work came after them.
         let kernel = [(Kind::Kernel, "kworker", 20), (Kind::Kernel, "cp", 15), (Kind::Steal, "the host", 25)];
         let caught_up = [&kernel[..], &[(Kind::Own, "late", 40)]].concat();
-        assert_eq!(told(vec![of_parts(&caught_up)]), [Kind::Kernel, Kind::Steal]);
+        assert_eq!(told(vec![of_parts(&caught_up)]), [Kind::Steal, Kind::Kernel]);
+        let kernel = [(Kind::Kernel, "kworker", 26), (Kind::Kernel, "cp", 15), (Kind::Steal, "the host", 25)];
+        assert_eq!(told(vec![of_parts(&kernel)]), [Kind::Kernel, Kind::Steal]);
         let alone = || of_parts(&[(Kind::Own, "late", 95), (Kind::Irq, "nic", 5)]);
         assert_eq!(told(vec![alone()]), [Kind::Own]);
         let delayed = of_parts(&[(Kind::Steal, "the host", 60), (Kind::Own, "late", 40)]);

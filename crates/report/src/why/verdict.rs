@@ -173,12 +173,16 @@ impl WhyReport<'_> {
             if is_whole {
                 kind.cause(&self.who(&self.named(first), first.cgroup.as_deref(), first.turn))
             } else {
-                format!("{}: most {}", kind.plural(), self.named(first))
+                let share = percent(first.total_ns, self.late_ns());
+                format!("{} ({} alone: {share})", kind.plural(), self.named(first))
             },
         );
-        verdict.push_str(&beside(first));
-        if !is_whole {
-            let _ = write!(verdict, " with {}", percent(first.total_ns, self.late_ns()));
+        // Of one among many the table says the rest.
+        if is_whole {
+            let (of_one, longest) = (self.stage() == Stage::Request, format_ns(first.max_ns));
+            let of_one = if of_one { " of one" } else { "" };
+            let episodes = counted(first.episodes, "episode");
+            let _ = write!(verdict, "{}, in {episodes}, at most {longest}{of_one}", beside(first));
         }
         let own = match (kind, self.total_of(Kind::Own)) {
             (Kind::Own, _) => self.beside_own_work(),
@@ -187,10 +191,8 @@ impl WhyReport<'_> {
         };
         let _ = write!(
             verdict,
-            ", in {}, at most {}{}.{own} Unknown: {}, out of sight: {}.",
-            counted(first.episodes, "episode"),
-            format_ns(first.max_ns),
-            if self.stage() == Stage::Request { " of one" } else { "" },
+            ".{}{own} Unknown: {}, out of sight: {}.",
+            self.largest_single_in_words(),
             percent(self.summary.unknown_ns, self.late_ns()),
             percent(self.total_of(Kind::Blind), self.late_ns()),
         );
@@ -201,6 +203,24 @@ impl WhyReport<'_> {
         verdict.push_str(&self.others_may_be_late());
         verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
+    }
+
+    /// The largest single cause, where the first sentence names another kind, of which no cause is as large. Nothing that is
+    /// no cause to change.
+    pub(super) fn largest_single(&self) -> Option<&Cause> {
+        let (leading, _, first) = self.leading()?;
+        let is_cause =
+            |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::Unknown | Kind::Blind | Kind::KernelWake);
+        let largest = self.summary.causes.iter().find(|cause| is_cause(cause.kind))?;
+        (leading != Kind::Own && largest.kind != leading && largest.total_ns > first.total_ns).then_some(largest)
+    }
+
+    /// The same as a sentence.
+    fn largest_single_in_words(&self) -> String {
+        self.largest_single().map_or_else(String::new, |cause| {
+            let who = self.who(&self.named(cause), cause.cgroup.as_deref(), cause.turn);
+            format!(" Largest single cause: {} ({}).", cause.kind.cause(&who), percent(cause.total_ns, self.late_ns()))
+        })
     }
 
     /// The largest cause beside late threads' own work.
@@ -366,6 +386,26 @@ mod tests {
                 && told.contains("own work: 55.0 %"),
             "{told}"
         );
+    }
+
+    /// One that can be changed at once is not hidden behind a kind of many small ones.
+    #[test]
+    fn a_single_cause_larger_than_any_of_the_leading_kind_is_named() {
+        let lock = [(Kind::SamePriority, "cc1", 20), (Kind::SamePriority, "rustc", 18), (Kind::Lock, "flusher", 30)];
+        let told = requests(vec![of_parts(&lock)]);
+        assert!(
+            told.contains(
+                " was threads of the same priority (cc1 alone: 29.4 %). Largest single cause: lock held by flusher (44.1 %). \
+                 Unknown: "
+            ),
+            "{told}"
+        );
+        let smaller = [(Kind::SamePriority, "cc1", 20), (Kind::SamePriority, "rustc", 18), (Kind::Lock, "flusher", 19)];
+        let blind = [(Kind::SamePriority, "cc1", 20), (Kind::SamePriority, "rustc", 18), (Kind::Blind, "x", 30)];
+        for parts in [smaller, blind] {
+            let told = requests(vec![of_parts(&parts)]);
+            assert!(told.contains("(cc1 alone: ") && !told.contains("Largest single"), "{told}");
+        }
     }
 
     #[test]
