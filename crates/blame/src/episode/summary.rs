@@ -82,7 +82,7 @@ impl Cause {
         if let Some(turn) = self.turn.filter(|_| among_normal) {
             return Some(match turn.waits_in_session {
                 Some(true) => {
-                    "Give the late thread's session more weight (`echo -15 > /proc/PID/autogroup`, or cpu.weight of a group of \
+                    "Give the late thread's session more weight (`echo -15 | sudo tee /proc/PID/autogroup`, or cpu.weight of a group of \
                      its own; nice has no effect between sessions while autogroups are on) or the thread a CPU of its own \
                      (taskset), or a real-time priority if its work is short (chrt -f 50)."
                 }
@@ -92,7 +92,7 @@ impl Cause {
                 }
                 None => {
                     "Give the late thread more weight (nice, cpu.weight; between sessions with autogroups \
-                     /proc/PID/autogroup) or a CPU of its own (taskset), or a real-time priority if its work is short (chrt -f \
+                     `echo -15 | sudo tee /proc/PID/autogroup`) or a CPU of its own (taskset), or a real-time priority if its work is short (chrt -f \
                      50)."
                 }
             });

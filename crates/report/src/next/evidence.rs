@@ -9,6 +9,8 @@ use punctual_recording::{Document, RecorderSummary, Stage, grouped, printable};
 const SECOND_NS: u64 = 1_000_000_000;
 /// More is not proposed, s.
 const MAX_SECONDS: u64 = 24 * 3_600;
+/// The threshold where nothing tells what is late.
+const USUAL_THRESHOLD: &str = "5ms";
 /// How many stacks a second and CPU are sampled where nobody said it.
 const USUAL_SAMPLE_RATE: u32 = 1_000;
 /// The most that `--sample-rate` takes.
@@ -38,9 +40,13 @@ pub fn after_no_evidence(
     };
     let fixed = match why_command(document, Some(recorder), known_loads, None) {
         Some(command) => Some(NextStep::new(purpose, command)),
-        None => same_with(document, &format!("--why TIME{stage}"), known_loads).map(|command| {
-            NextStep::new("keeps evidence of what exceeds TIME, such as 5ms, from the beginning", command)
-        }),
+        None => same_with(document, &format!("--why {USUAL_THRESHOLD}{stage}{}", duration(document)), known_loads).map(
+            |command| {
+                let purpose =
+                    "keeps evidence from the beginning: put the time that is too long for you in place of 5ms";
+                NextStep::new(purpose, command)
+            },
+        ),
     };
     let longer = longer_s(recorder).and_then(|seconds| {
         let threshold = shell_word(&printable(&recorder.threshold));
@@ -161,6 +167,15 @@ mod tests {
         assert!(steps[0].starts_with("next: `sudo punctual record --why ") && !steps[0].contains("p99"), "{steps:?}");
         assert!(steps[1].starts_with("next: `sudo punctual record -D 150s --why p99 --why-stage request"), "{steps:?}");
         assert!(steps.iter().all(|step| step.contains(" --why-stage request --comm ")), "{steps:?}");
+        // Nothing tells what is late: a time that can be pasted, for as long as it was recorded.
+        let mut unmeasured = document.clone();
+        unmeasured.distributions = punctual_recording::Distributions::default();
+        let step = after_no_evidence(&unmeasured, Some(&few), &[])[0].to_string();
+        assert!(
+            step.starts_with("next: `sudo punctual record --why 5ms --why-stage request -D 1s --comm ")
+                && step.ends_with(" in place of 5ms"),
+            "{step}"
+        );
         // Nothing tells how long it would take.
         assert_eq!(told(&RecorderSummary { requests: Some(0), ..few.clone() }).len(), 1);
         assert!(after_no_evidence(&document, None, &[]).is_empty());

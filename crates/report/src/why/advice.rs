@@ -20,6 +20,9 @@ const EXAMPLE: &str = "RECORDING --episode N";
 /// Stands in a remedy for the number of the late thread.
 const LATE_THREAD: &str = "TID";
 
+/// Stands in a remedy for the number of its process.
+const LATE_PROCESS: &str = "/proc/PID/";
+
 /// What a remedy says of a thread that runs, and what of a program that is to be started.
 const FOR_STARTED: [(&str, &str); 3] = [
     ("`sudo chrt -f -p 50 TID`", "start its program under `sudo chrt -f 50`"),
@@ -60,7 +63,11 @@ impl Advice {
         let advice = Advice::on(cause, report.recording, report.setting);
         if cause.kind != Kind::Wait {
             let remedy = real_time(report, cause).or_else(|| with_samples(report, cause)).or(advice.remedy);
-            return Advice { remedy, ..advice }.for_thread(late_thread(report), has_ended(report));
+            return Advice { remedy, ..advice }.for_thread(
+                late_thread(report),
+                late_process(report),
+                has_ended(report),
+            );
         }
         let (ends, all_ns) = End::of(report.waits(Some(&cause.who)));
         let first = ends.first().filter(|first| first.is_worth_telling(all_ns));
@@ -80,13 +87,17 @@ impl Advice {
     }
 
     /// The same with commands for this late thread; for one that has ended, with how to start its program.
-    fn for_thread(self, tid: Option<u32>, has_ended: bool) -> Advice {
-        let told = |remedy: String| match tid {
-            _ if has_ended => {
-                FOR_STARTED.iter().fold(remedy, |told, (running, started)| told.replace(running, started))
+    fn for_thread(self, tid: Option<u32>, process: Option<u32>, has_ended: bool) -> Advice {
+        let named = |told: String, what: &str, number: Option<String>| match number {
+            Some(number) => told.replace(what, &number),
+            None => told,
+        };
+        let told = |remedy: String| {
+            if has_ended {
+                return FOR_STARTED.iter().fold(remedy, |told, (running, started)| told.replace(running, started));
             }
-            Some(tid) => remedy.replace(LATE_THREAD, &tid.to_string()),
-            None => remedy,
+            let told = named(remedy, LATE_THREAD, tid.map(|tid| tid.to_string()));
+            named(told, LATE_PROCESS, process.map(|process| format!("/proc/{process}/")))
         };
         Advice { remedy: self.remedy.map(told), ..self }
     }
@@ -98,6 +109,14 @@ fn late_thread(report: &WhyReport<'_>) -> Option<u32> {
     let mut late = report.episodes.iter().map(|episode| episode.victim.tid);
     let first = late.next()?;
     late.all(|other| other == first).then_some(first)
+}
+
+/// The process of all late threads, if that is one and known.
+fn late_process(report: &WhyReport<'_>) -> Option<u32> {
+    report.followed?;
+    let mut processes = report.episodes.iter().map(|episode| episode.process.as_ref().map(|(number, _)| *number));
+    let first = processes.next()??;
+    processes.all(|other| other == Some(first)).then_some(first)
 }
 
 /// Whether the late threads were a command's, and are gone with it.
@@ -248,6 +267,29 @@ mod tests {
         assert!(said(false, true).contains("`sudo chrt -f -p 50 7`"), "{}", said(false, true));
         for (others, is_followed) in [(true, true), (false, false)] {
             assert!(said(others, is_followed).contains("`sudo chrt -f -p 50 TID`"), "{others} {is_followed}");
+        }
+    }
+
+    #[test]
+    fn the_command_for_a_session_names_the_process_of_the_late_threads() {
+        let said = |processes: &[Option<u32>]| {
+            let turn =
+                Some(punctual_blame::Turn { weight: 1_024, waiting_weight: 1_024, waits_in_session: Some(true) });
+            let view = |&process: &Option<u32>| {
+                let mut view = of_parts(&[(Kind::SamePriority, "rustc", 100)]);
+                view.split.parts[0].turn = turn;
+                view.process = process.map(|number| (number, "python3".to_owned()));
+                view
+            };
+            let episodes = processes.iter().map(view).collect();
+            let mut report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+            report.followed = Some((1_000, 1_000_000_000));
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        let one = said(&[Some(4_700), Some(4_700)]);
+        assert!(one.contains("`echo -15 | sudo tee /proc/4700/autogroup`"), "{one}");
+        for processes in [[Some(4_700), Some(4_701)], [Some(4_700), None]] {
+            assert!(said(&processes).contains("/proc/PID/autogroup`"), "{processes:?}");
         }
     }
 

@@ -151,9 +151,10 @@ impl<'a> End<'a> {
     pub(super) fn remedy(&self) -> Option<String> {
         let Share { kind, who, awaited, .. } = self.all;
         match kind {
-            Kind::Own => {
-                Some(format!("Look with --episode N at what {awaited} did, and ask it earlier or for less at once."))
-            }
+            Kind::Own => Some(format!(
+                "Look with `punctual why RECORDING --episode N` at what {awaited} did, and ask it earlier, less often or for less at once, or not within \
+                 the request."
+            )),
             Kind::Sleep => Some(format!(
                 "Find the sleep in {awaited} (a back-off, a rate limit, a loop that polls): shorten it, or wait there for the \
                  event itself."
@@ -163,8 +164,9 @@ impl<'a> End<'a> {
                  runtime of a SCHED_DEADLINE thread."
             )),
             Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority => Some(format!(
-                "Give {awaited} more weight (nice, cpu.weight; between sessions with autogroups /proc/PID/autogroup) or a \
-                     CPU of its own (taskset)."
+                "Give {awaited} more weight (nice, cpu.weight; between sessions with autogroups `echo -15 | sudo tee \
+                 /proc/PID/autogroup`, where PID is its process) or a CPU of its own (taskset). Or ask it less often, or not within \
+                 the request."
             )),
             Kind::Wait | Kind::Unknown => None,
             kind => kind.remedy(who).map(str::to_owned),
@@ -282,8 +284,9 @@ mod tests {
         assert_eq!(
             first.remedy().as_deref(),
             Some(
-                "Give store more weight (nice, cpu.weight; between sessions with autogroups /proc/PID/autogroup) or a CPU of \
-                 its own (taskset)."
+                "Give store more weight (nice, cpu.weight; between sessions with autogroups `echo -15 | sudo tee \
+                 /proc/PID/autogroup`, where PID is its process) or a CPU of its own (taskset). Or ask it less often, or not within \
+                 the request."
             )
         );
         assert_eq!(
