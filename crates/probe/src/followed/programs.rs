@@ -33,6 +33,9 @@ fn turn(from: usize, count: usize) -> impl Iterator<Item = usize> {
     (from..from + count.min(LOOKED_AT)).map(move |number| number % count)
 }
 
+/// What is refused if the programs cannot be loaded.
+const LOADING: &str = "loading the BPF programs that follow other programs' threads";
+
 /// The programs, how many CPUs they are for, and what they do not see on this kernel.
 type Loaded = (LoadedObject, usize, Vec<String>);
 
@@ -64,7 +67,8 @@ fn load(selection: &Selection, with_places: bool) -> Result<Loaded, Refused> {
     let object = match load(OBJECT) {
         Ok(object) => object,
         Err(refused) => {
-            let object = load(WITHOUT_ATOMICS).map_err(|_| refused)?;
+            // The object's name means nothing to whoever reads this.
+            let object = load(WITHOUT_ATOMICS).map_err(|_| Refused { doing: LOADING.to_owned(), ..refused })?;
             blind.push(RACES.to_owned());
             object
         }
