@@ -1,13 +1,17 @@
 //! What has to be known beside a verdict on causes: sentences without a full stop.
 
 use super::model::WhyReport;
+use super::remedy::OF_THIS_RECORDING;
+use super::words::percent;
 use crate::layout::{agreeing, counted, grouped};
-use punctual_blame::Kind;
+use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{RecorderSummary, Stage, format_ns};
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
 const WORTH_SAYING_FIRST: u128 = 1;
+/// The same of what the recording itself took.
+const OWN_WORTH_SAYING: u128 = 5;
 
 /// The notes on a report, by who has to know them.
 pub(super) struct Notes {
@@ -33,7 +37,7 @@ impl Notes {
         more.extend(report.left_out_for_room());
         more.extend(little);
         Notes {
-            first: report.conditions.iter().cloned().chain(much).collect(),
+            first: report.conditions.iter().cloned().chain(taken_by_the_recording(report)).chain(much).collect(),
             more,
             not_seen: report.blind.iter().map(|note| format!("not seen: {note}")).collect(),
         }
@@ -73,6 +77,30 @@ impl WhyReport<'_> {
         });
         episodes.into_iter().chain(functions).collect()
     }
+}
+
+/// That much of the late time is what the recording itself took, at the ends of waits too.
+fn taken_by_the_recording(report: &WhyReport<'_>) -> Option<String> {
+    let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
+    let parts = whole.flat_map(|episode| &episode.split.parts);
+    let own_ns = parts.map(|part| own_part(&part.who, part.ns, &part.inside)).fold(0, u64::saturating_add);
+    let is_much = own_ns > 0 && u128::from(own_ns) * 100 >= u128::from(report.late_ns()) * OWN_WORTH_SAYING;
+    is_much.then(|| {
+        format!(
+            "{} of the late time is what this recording itself took: a higher --why threshold or a lower --sample-rate makes it \
+             less",
+            percent(own_ns, report.late_ns())
+        )
+    })
+}
+
+/// How much of what somebody had, ns, punctual's own threads had, in the end.
+fn own_part(who: &Who, ns: u64, inside: &[Inside]) -> u64 {
+    if who.name().contains(OF_THIS_RECORDING) {
+        return ns;
+    }
+    let own = inside.iter().map(|step| own_part(&step.who, step.ns, &step.inside));
+    own.fold(0, u64::saturating_add)
 }
 
 fn unknown_within(stage: Stage, within_ns: u64) -> String {
@@ -189,5 +217,31 @@ mod tests {
         let (first, more) = told(721);
         assert!(more.starts_with("another 721 ns spent in locks") && first.is_empty(), "{first} {more}");
         assert_eq!(told(0), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn what_the_recording_itself_took_is_said_where_it_is_much() {
+        let said = |direct_ms: u64, inside_ms: u64| {
+            let own = "why (this recording)";
+            let mut view = of_parts(&[(Kind::Wait, "store", 100 - direct_ms), (Kind::SamePriority, own, direct_ms)]);
+            let step = |kind, who: &str, inside: Vec<Inside>| Inside {
+                kind,
+                who: who.into(),
+                ns: inside_ms * 1_000_000,
+                inside,
+            };
+            let end = step(Kind::SamePriority, own, Vec::new());
+            view.split.parts[0].inside = vec![step(Kind::Wait, "database", vec![end])];
+            Notes::of(&WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[])).first
+        };
+        for (direct, inside, share) in [(6, 4, "10.0 %"), (0, 10, "10.0 %"), (10, 0, "10.0 %"), (2, 3, "5.0 %")] {
+            let first = said(direct, inside);
+            assert!(
+                first.len() == 1
+                    && first[0].starts_with(&format!("{share} of the late time is what this recording itself")),
+                "{first:?}"
+            );
+        }
+        assert_eq!(said(2, 2), Vec::<String>::new());
     }
 }

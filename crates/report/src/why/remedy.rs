@@ -6,7 +6,7 @@ use punctual_blame::{Cause, Detail, Kind, QUOTA_USED_UP, REAL_TIME_BUDGET_USED_U
 /// The first priority number of a normal thread.
 const NORMAL: i16 = 100;
 /// What the recorder puts behind the names of punctual's own threads.
-const OF_THIS_RECORDING: &str = " (this recording)";
+pub(super) const OF_THIS_RECORDING: &str = " (this recording)";
 /// The kernel's threads that belong to one CPU, by what stands before its number.
 const BOUND: [&str; 7] = ["cpuhp/", "irq_work/", "ksoftirqd/", "ktimers/", "kworker/", "migration/", "rcuc/"];
 
