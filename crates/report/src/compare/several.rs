@@ -403,6 +403,25 @@ mod tests {
         Shared { comparison, confidence: 0.975, p: 0.05 }
     }
 
+    #[test]
+    fn a_stage_that_is_not_what_the_total_is_stands_in_the_verdict() {
+        let mut comparison = shared((0.70, 1.02, 1.50), Standing::Systems).comparison;
+        let total = comparison.stages[0].clone();
+        let mut work =
+            StageComparison { stage: Stage::Work, verdict: Verdict { outcome: Outcome::Better, by: Some(0) }, ..total };
+        work.ratios[0] = Ratio { low: 0.047, estimate: 0.20, high: 0.85, ..work.ratios[0] };
+        comparison.stages.push(work);
+        let said = super::super::verdict(&comparison);
+        let figure = FIGURES[2].name;
+        assert!(
+            said.ends_with(&format!(" Of the stages, B's work {figure} is 0.20 times A's (0.047 to 0.85).")),
+            "{said}"
+        );
+        // What the total is, its stages may be.
+        comparison.outcome = Outcome::Better;
+        assert!(!super::super::verdict(&comparison).contains("Of the stages"), "{said}");
+    }
+
     /// What decides the exit code is in the answer.
     #[test]
     fn what_was_counted_comes_before_the_wakeups_of_each_side() {

@@ -13,6 +13,9 @@ use punctual_forecast::are_too_wide;
 use punctual_recording::{NO_LOAD, Stage, format_ns};
 use std::fmt::Write;
 
+/// The most stages beside the total that a verdict names.
+const MAX_STAGES: usize = 2;
+
 /// The verdict in words. It says only what holds, and *better* and *worse* only of systems.
 pub fn verdict(comparison: &Comparison) -> String {
     let Some(total) = comparison.total() else { return "The two sides measured nothing in common.".to_owned() };
@@ -59,6 +62,7 @@ pub fn verdict(comparison: &Comparison) -> String {
         verdict += " Further out in the tail these data cannot tell.";
     }
     verdict += &other_way_round(comparison, total);
+    verdict += &other_stages(comparison);
     for words in requests_in_words(comparison) {
         verdict += &format!(" {words}");
     }
@@ -154,6 +158,23 @@ fn other_way_round(comparison: &Comparison, total: &StageComparison) -> String {
         })
         .collect();
     if others.is_empty() { String::new() } else { format!(" By contrast, its {}.", others.join(", ")) }
+}
+
+/// The stages that are not what the verdict says of the total. Their intervals hold together, apart from the total's.
+fn other_stages(comparison: &Comparison) -> String {
+    let differs = |stage: &&StageComparison| {
+        let outcome = stage.verdict.outcome;
+        stage.stage != Stage::Total && outcome != Outcome::NoDifference && outcome != comparison.outcome
+    };
+    let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
+    let stages = comparison.stages.iter().filter(differs).filter_map(|stage| {
+        let ratio = stage.shown()?;
+        let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
+        let (name, figure, limits) = (stage.stage.name(), ratio.figure.name, interval(ratio)?);
+        Some(format!("{name} {figure}{whose} is {} times A's ({limits})", factor(ratio.estimate)))
+    });
+    let told: Vec<String> = stages.take(MAX_STAGES).collect();
+    if told.is_empty() { String::new() } else { format!(" Of the stages, B's {}.", told.join(", its ")) }
 }
 
 /// What a sentence that is only about the runs calls them.
