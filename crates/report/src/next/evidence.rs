@@ -1,6 +1,6 @@
 //! After a recording without evidence from which a cause could be told.
 
-use super::measurement::{as_threshold, same_with, why_command, why_options};
+use super::measurement::{as_threshold, same_with, why_options};
 use super::options::as_written;
 use super::{NextStep, few};
 use crate::layout::shell_word;
@@ -38,16 +38,15 @@ pub fn after_no_evidence(
         true => "keeps evidence from the beginning: its threshold is fixed",
         false => "keeps evidence above another threshold",
     };
-    let fixed = match why_command(document, Some(recorder), known_loads, None) {
-        Some(command) => Some(NextStep::new(purpose, command)),
-        None => same_with(document, &format!("--why {USUAL_THRESHOLD}{stage}{}", duration(document)), known_loads).map(
-            |command| {
-                let purpose =
-                    "keeps evidence from the beginning: put the time that is too long for you in place of 5ms";
-                NextStep::new(purpose, command)
-            },
+    let (options, purpose) = match why_options(document, Some(recorder), None) {
+        Some(options) => (options, purpose),
+        None => (
+            format!("--why {USUAL_THRESHOLD}{stage}"),
+            "keeps evidence from the beginning: put the time that is too long for you in place of 5ms",
         ),
     };
+    let fixed = same_with(document, &(options + &duration(document)), known_loads);
+    let fixed = fixed.map(|command| NextStep::new(purpose, command));
     let longer = longer_s(recorder).and_then(|seconds| {
         let threshold = shell_word(&printable(&recorder.threshold));
         let command = same_with(document, &format!("-D {seconds}s --why {threshold}{stage}"), known_loads)?;
@@ -166,7 +165,8 @@ mod tests {
         assert_eq!(steps.len(), 2, "{steps:?}");
         assert!(steps[0].starts_with("next: `sudo punctual record --why ") && !steps[0].contains("p99"), "{steps:?}");
         assert!(steps[1].starts_with("next: `sudo punctual record -D 150s --why p99 --why-stage request"), "{steps:?}");
-        assert!(steps.iter().all(|step| step.contains(" --why-stage request --comm ")), "{steps:?}");
+        assert!(steps.iter().all(|step| step.contains(" --why-stage request ")), "{steps:?}");
+        assert!(steps[0].contains(" -D 1s --comm "), "{steps:?}");
         // Nothing tells what is late: a time that can be pasted, for as long as it was recorded.
         let mut unmeasured = document.clone();
         unmeasured.distributions = punctual_recording::Distributions::default();

@@ -153,7 +153,7 @@ fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a s
 
 /// The command that records who makes the same threads later than a device tolerates, or otherwise the worst of them;
 /// `None` if nothing was late enough to ask.
-pub(super) fn why_command(
+fn why_command(
     document: &Document,
     recorder: Option<&RecorderSummary>,
     known_loads: &[&str],
