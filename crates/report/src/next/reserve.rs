@@ -46,6 +46,9 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
             vec![NextStep::new("takes less time", again(asked.words, SHORTER))]
         }
         (ReserveEnd::Finished, None) => after_none(report, asked),
+        (ReserveEnd::Finished, Some(recommended)) if report.needs_no_reservation() && !report.stays => {
+            after_needless(report, asked, recommended)
+        }
         (ReserveEnd::Finished, Some(recommended)) if report.is_proven() => vec![keeping(report, asked, recommended)],
         (ReserveEnd::Finished, Some(_)) if value_of(asked.words, "", "--rounds") == Some("0") => {
             vec![NextStep::new("proves it", again(asked.words, &[("--rounds", "2")]))]
@@ -157,6 +160,24 @@ fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Re
             NextStep::new("runs the device with it", command)
         }
     }
+}
+
+/// No job was late without a reservation either: whether that holds under a load, or in a longer time. One with which the
+/// program is later is no step.
+fn after_needless(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Reservation) -> Vec<NextStep> {
+    let mut steps = Vec::new();
+    let is_device = matches!(asked.subject, ReserveSubject::Device(..));
+    if report.load.is_empty() && !is_device {
+        let purpose = "looks again beside a load, under which it may need one";
+        steps.push(NextStep::new(purpose, again(asked.words, &[("--load", "mixed")])));
+    } else if !is_device {
+        let purpose = "counts its overruns in a longer time, and records what makes them";
+        steps.push(NextStep::new(purpose, delayed(report, asked).command));
+    }
+    if report.later.is_none() {
+        steps.push(keeping(report, asked, recommended));
+    }
+    few(steps)
 }
 
 /// Nothing was sufficient: a priority that was, who delays the thread, and what has not been tried. What was tried and was not

@@ -3,7 +3,9 @@
 mod answer;
 mod applied;
 mod counts;
+mod later;
 mod model;
+mod needless;
 mod none;
 mod page;
 mod phases;
@@ -18,6 +20,7 @@ mod words;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use applied::{AppliedAnswer, AppliedRow, applied_text};
+pub use later::Later;
 pub use model::{OtherThread, ProofReport, PutBackRow, ReserveEnd, ReserveReport, SetRow};
 pub use page::html;
 pub use phases::{PhaseRow, PhasesAnswer, PhasesReport, phases_html, phases_text};

@@ -1,6 +1,7 @@
 //! What a report says about a reservation.
 
 use super::counts::{failed_of, late_jobs};
+use super::later::Later;
 use super::plane::Plane;
 use super::words::in_words;
 use crate::NextStep;
@@ -38,6 +39,8 @@ pub struct ReserveReport<'a> {
     pub refused: Option<&'a str>,
     /// The counts before and with it, in turn.
     pub proof: Option<ProofReport<'a>>,
+    /// How much later the thread came to run with the reservation, if it did; `None` for a device.
+    pub later: Option<Later>,
     /// Why the study ended.
     pub end: ReserveEnd,
     /// Whether the thread keeps the reservation.
@@ -171,15 +174,14 @@ impl ReserveReport<'_> {
                  it{more_with}, {before} without{more_before}. Nothing was left changed."
             );
         }
-        let need = if proof.before.succeeded() {
-            " It was not needed here: no job counts as late without it either.".to_owned()
-        } else {
-            String::new()
-        };
+        if self.needs_no_reservation() {
+            return self.needless(&what, proof);
+        }
+        let own_cost = self.own_cost();
         let stays = if self.stays { " The thread keeps it." } else { "" };
         format!(
             "{what} is enough for `{thread}`: {late} with it{more_with}, {before} \
-             without{more_before}.{need}{stays}"
+             without{more_before}.{own_cost}{stays}"
         )
     }
 
@@ -225,7 +227,7 @@ impl ReserveReport<'_> {
         let unseen = self.unseen();
         if unseen > 0 {
             notes.push(format!(
-                "Neither late nor on time: {} that {} not seen. A setting is judged only where that makes no difference.",
+                "Neither late nor on time: {} that {} not seen. An attempt with such jobs counts only if another was seen to be late.",
                 counted(unseen, "job"),
                 agreeing(unseen, "was", "were")
             ));
@@ -279,7 +281,11 @@ impl ReserveReport<'_> {
     /// none.
     pub(super) fn cost(&self) -> Option<String> {
         let recommended = self.recommended.filter(|_| self.end == ReserveEnd::Finished && self.refused.is_none())?;
-        let takes = if self.proof.is_none() || self.is_proven() { "takes" } else { "would have taken" };
+        let takes = match &self.proof {
+            Some(_) if !self.is_proven() => "would have taken",
+            Some(_) if self.needs_no_reservation() && !self.stays => "would take",
+            _ => "takes",
+        };
         Some(format!(
             "It {takes} up to {} % of a CPU from everybody else, {} at a time.",
             thousandths(recommended.share_thousandths() * 100),

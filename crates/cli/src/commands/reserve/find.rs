@@ -10,7 +10,7 @@ use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, Stuck};
 use punctual_load::Load;
 use punctual_recording::{Directory, format_ns};
-use punctual_report::reserve::{self, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
+use punctual_report::reserve::{self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
 use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, compare};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
@@ -179,6 +179,9 @@ fn report<'a>(
         rounds: proof.rounds.len(),
         comparison: comparison.map_err(String::as_str),
     });
+    // With a device, what is compared is a bystander.
+    let compared = study.proof.as_ref().filter(|_| study.chosen.tid.is_some());
+    let later = compared.and_then(|proof| Later::of(proof.comparison.as_ref().ok()?));
     let others = study.chosen.others.iter();
     ReserveReport {
         thread: &study.chosen.name,
@@ -194,6 +197,7 @@ fn report<'a>(
         not_enough: &study.not_enough,
         refused: study.refused.as_deref(),
         proof,
+        later,
         end: match study.end {
             StudyEnd::Finished => ReserveEnd::Finished,
             StudyEnd::Interrupted => ReserveEnd::Interrupted,
