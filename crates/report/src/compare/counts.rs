@@ -16,8 +16,10 @@ const FAR_APART: f64 = 2.0;
 /// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
 /// period, or runs a device, asks for these.
 pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
-    let cycles: Vec<&CountComparison> =
+    let mut cycles: Vec<&CountComparison> =
         comparison.counts.iter().filter(|row| !matches!(row.what, Counted::Requests { .. })).collect();
+    // What is decided stands before what is not.
+    cycles.sort_by_key(|row| row.outcome == Outcome::NoDifference);
     let mut sentences: Vec<String> =
         cycles.iter().take(MAX_NAMED).map(|row| sentence(row, comparison.standing)).collect();
     if cycles.len() > MAX_NAMED {

@@ -83,8 +83,22 @@ fn beside_counts(comparison: &Comparison, sentence: String) -> String {
         return sentence;
     }
     let mut sentences = cycles_in_words(comparison);
-    sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
+    let is_counted = comparison.counts.iter().any(|row| row.outcome != Outcome::NoDifference);
+    if is_counted || comparison.outcome == Outcome::NoDifference {
+        sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
+    } else {
+        // What is decided stands before what is not.
+        sentences.insert(0, decided_by_wakeups(&sentence));
+    }
     sentences.join(" ")
+}
+
+/// A sentence on a difference in wakeups that begins a verdict, and says what it is about.
+fn decided_by_wakeups(sentence: &str) -> String {
+    match sentence.split_once(": ") {
+        Some((outcome @ ("Worse" | "Better"), rest)) => format!("{outcome} in wakeup latency: {rest}"),
+        _ => sentence.to_owned(),
+    }
 }
 
 /// A sentence as it goes on after a colon; the letter of a side stays.
@@ -426,6 +440,20 @@ pub(crate) fn difference_table(differences: &[Difference]) -> String {
 mod tests {
     use super::*;
     use punctual_comparison::interact::MEDIAN;
+
+    #[test]
+    fn a_verdict_on_wakeups_that_begins_an_answer_says_what_it_is_about() {
+        for (sentence, expected) in [
+            ("Worse: B's p99 is 20.6 times A's.", "Worse in wakeup latency: B's p99 is 20.6 times A's."),
+            ("Better: B's p99 is 0.05 times A's.", "Better in wakeup latency: B's p99 is 0.05 times A's."),
+            (
+                "B is later in these 2 runs: its p99 is 2.00 times A's.",
+                "B is later in these 2 runs: its p99 is 2.00 times A's.",
+            ),
+        ] {
+            assert_eq!(decided_by_wakeups(sentence), expected);
+        }
+    }
 
     #[test]
     fn what_is_no_difference_is_said_in_words() {

@@ -1,13 +1,12 @@
 //! After a comparison.
 
+use super::about_b::{left_in_words, to_undo};
 use super::options::{DEFAULT_PRIORITY, as_written, exact_time, listed, same_threads, value_of};
 use super::{NextStep, few};
-use crate::layout::{counted, grouped, shell_word};
+use crate::layout::{counted, shell_word};
 use punctual_comparison::interact::{InputComparison, InputOutcome};
-use punctual_comparison::{
-    Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome as Difference, Shared, Standing,
-};
-use punctual_recording::{Document, Followed, Provenance, format_ns, printable};
+use punctual_comparison::{Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Shared, Standing};
+use punctual_recording::{Document, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what delays B, or still does. `first` are
 /// recordings of A and of B, if there are any, and `directories` those that hold all of a side's; `evidence` is the recording
@@ -57,7 +56,11 @@ pub fn after_comparison(
         return vec![whether_devices_kept_up(directories[1])];
     }
     let (is_better, decisive) = (outcome == Difference::Better, decisive_count(comparison));
-    vec![about_b(is_better, decisive, first[1], directories[1], evidence)]
+    let mut step = about_b(is_better, decisive, first[1], directories[1], evidence);
+    if !is_better {
+        step.purpose += &to_undo(&comparison.differences);
+    }
+    vec![step]
 }
 
 /// What delays B, from evidence of it that is there or is still to be recorded; of a better B whose cycles or wakeups are all
@@ -89,25 +92,6 @@ fn about_b(
     let why = threshold(decisive, document.map(|document| &document.provenance.command_line[..]));
     let purpose = format!("on side B records what {still}delays it{left}");
     NextStep::new(&purpose, format!("sudo punctual record --why {why}{options}{command}"))
-}
-
-/// What B has left of what it has fewer of, to follow a purpose.
-fn left_in_words(row: &CountComparison) -> String {
-    let EventCount { events, exposure, .. } = row.b;
-    match &row.what {
-        Counted::Cycles { period_ns, .. } => {
-            let (cycles, period) = (counted(exposure, "cycle"), format_ns(*period_ns));
-            format!(": {} of {cycles} took longer than {period}", grouped(events))
-        }
-        Counted::Periods { period_ns, .. } => {
-            let (periods, period) = (counted(exposure, "period"), format_ns(*period_ns));
-            format!(": overruns in {} of {periods} of {period}", grouped(events))
-        }
-        Counted::Requests { threshold_ns } => {
-            format!(": {} took longer than {}", counted(events, "request"), format_ns(*threshold_ns))
-        }
-        Counted::Underruns { .. } => format!(": {}", counted(events, "underrun")),
-    }
 }
 
 /// Whether devices ran in the recordings, which `punctual compare --repeat` does not measure.
@@ -364,7 +348,7 @@ pub fn after_interact_comparison(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::RateRatio;
+    use punctual_comparison::{EventCount, RateRatio};
 
     #[test]
     fn a_recording_is_made_again_elsewhere_and_otherwise_the_same() {

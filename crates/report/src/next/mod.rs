@@ -1,5 +1,6 @@
 //! What to run next: at most two steps after an answer.
 
+mod about_b;
 mod comparison;
 mod device;
 mod evidence;
