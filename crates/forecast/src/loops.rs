@@ -118,8 +118,9 @@ impl Loops {
             if count.overran_beyond_wakeups() {
                 let (least, shown) = (count.least_overruns(), count.certain);
                 return Err(Error::Recording(format!(
-                    "{} of {} took too long, of which single wakeups show {shown}: it sleeps within its cycles, or was stopped in them, \
-                     which `punctual report` counts and no forecast is made of",
+                    "{} of {} took too long, of which single wakeups show {shown}: it waits within its cycles (for a lock, for \
+                     another program, or asleep). `punctual report` counts such cycles, but no forecast is made of them; `punctual \
+                     compare BEFORE AFTER` says whether a change made them fewer",
                     counted(least, "cycle"),
                     input.measure
                 )));

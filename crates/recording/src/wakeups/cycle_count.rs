@@ -155,7 +155,7 @@ impl CycleCount {
         self.certain.max(seen).max(u64::from(self.began_within() > 0))
     }
 
-    /// Whether the loop overran more often than its single wakeups show, because it sleeps within its cycles: then
+    /// Whether the loop overran more often than its single wakeups show, because it waits within its cycles: then
     /// those wakeups allow no forecast.
     pub fn overran_beyond_wakeups(&self) -> bool {
         self.least_overruns() > self.certain
