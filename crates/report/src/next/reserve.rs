@@ -220,7 +220,8 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
             let command = format!("sudo punctual device study {}", shell_word(spec));
             return NextStep::new("tries it in every context for some seconds, and says which kept up", command);
         }
-        (ReserveSubject::Command(_), _) => " --follow".to_owned(),
+        // Its other threads have other periods, and would use up the evidence.
+        (ReserveSubject::Command(_), _) => format!(" --comm {}", shell_word(&asked.thread)),
         (ReserveSubject::Process(_), Some(tid)) => format!(" --tid {tid}"),
         (ReserveSubject::Process(process), None) => format!(" --pid {process}"),
     };

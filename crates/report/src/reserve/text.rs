@@ -330,7 +330,7 @@ pub(super) mod tests {
             steps(&none, command()),
             [
                 "sudo chrt --fifo 50 ./loop 10",
-                "sudo punctual record -D 60s --why 10ms --why-stage response --follow --period 10ms --load mixed -- ./loop 10"
+                "sudo punctual record -D 60s --why 10ms --why-stage response --comm '^loop$' --period 10ms --load mixed -- ./loop 10"
             ]
         );
         // What was tried and was not sufficient is never a step.
