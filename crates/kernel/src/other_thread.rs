@@ -169,18 +169,29 @@ fn check_own(tid: u32) -> Result<(), String> {
     }
 }
 
-/// Whether a thread may not run on every CPU, in words: the kernel reserves time only for threads that may.
-fn kept_from_cpus(tid: u32) -> Option<String> {
+/// Whether a thread may not run on every CPU, in words: the kernel reserves time only for threads that may. (If all that it may run
+/// on are a partition of their own, the kernel does so all the same.)
+pub fn kept_from_cpus(tid: u32) -> Option<String> {
     let (allowed, all) = (scheduling::allowed_cpus_of(tid), crate::cpus::online());
     if allowed.is_empty() || all.iter().all(|cpu| allowed.contains(cpu)) {
         return None;
     }
     let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+    let instead = instead_of_cpus(ThreadScheduling::of(tid).ok());
     Some(format!(
         "it may run on CPU {} only, and the kernel reserves time only for threads that may run on every CPU: let it run \
-         on all (`taskset -p`), or give it a priority (`chrt -f -p 50 {tid}`)",
+         on all, or {instead}",
         list.join(",")
     ))
+}
+
+/// What a pinned thread that is scheduled so can have in place of a reservation. One that has a priority may have a higher one
+/// than any that is proposed here.
+fn instead_of_cpus(now: Option<ThreadScheduling>) -> String {
+    match now.filter(|now| now.is_at_least(1)) {
+        Some(now) => format!("leave it as it is, {now}, which goes before ordinary threads"),
+        None => "give it a priority (`chrt -f 50` before its command)".to_owned(),
+    }
 }
 
 /// A thread and how it was scheduled before somebody changed that.
@@ -375,6 +386,11 @@ mod tests {
             scheduling::pin_to(scheduling::allowed_cpus()[0]).unwrap();
             let refused = ThreadScheduling::reserved(100_000, 10_000_000).set(tid).unwrap_err().to_string();
             assert!(refused.contains("only, and the kernel reserves"), "{refused}");
+            assert_eq!(
+                instead_of_cpus(Some(ThreadScheduling::fifo(80))),
+                "leave it as it is, fifo:80, which goes before ordinary threads"
+            );
+            assert!(instead_of_cpus(Some(ThreadScheduling::ordinary())).starts_with("give it a priority"));
         })
         .join()
         .unwrap();

@@ -32,7 +32,7 @@ use crate::running::GettingReady;
 use device::DeviceRuns;
 use program::Program;
 use punctual_kernel::Refused;
-use punctual_kernel::other_thread::Before;
+use punctual_kernel::other_thread::{Before, kept_from_cpus};
 use punctual_kernel::reservation_watch::Stuck;
 use punctual_load::Load;
 use punctual_probe::Step;
@@ -208,6 +208,10 @@ pub fn find<'a>(
     let (chosen, lateness_ns) = thread::choose(plan, &mut program, observe)?;
     let job = job_of(plan, &chosen);
     let mut study = Reserved::begin(chosen, job, lateness_ns);
+    study.refused = refused_at_once(&mut program, &mut study);
+    if study.refused.is_some() {
+        return Ok((study, None));
+    }
     search_and_prove(plan, &mut program, &mut study, observe)?;
     if let Afterwards::Stay(tell) = afterwards
         && study.is_proven()
@@ -223,6 +227,16 @@ pub fn find<'a>(
         return Ok((study, None));
     }
     Ok((study, None))
+}
+
+/// Why the kernel reserves nothing for a pinned thread that already has the priority: then there is nothing to try.
+fn refused_at_once(program: &mut Program<'_>, study: &mut Reserved) -> Option<String> {
+    let tid = study.chosen.tid.filter(|_| study.chosen.is_at_least)?;
+    let why = kept_from_cpus(tid)?;
+    let period_ns = study.job.period_ns;
+    let is_refused = program.set(Setting::Reserved(Reservation { budget_ns: period_ns / 10, period_ns })).is_err();
+    study.notes.extend(program.put_back());
+    is_refused.then_some(why)
 }
 
 /// What a reservation of the chosen thread is for.
