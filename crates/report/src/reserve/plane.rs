@@ -1,7 +1,7 @@
 //! The plane of period and budget: what was tried on it, and what two models predicted.
 
 use super::counts::Columns;
-use super::words::{class_in_words, in_words, setting_in_words};
+use super::words::{in_words, setting_in_words, shown_in_words};
 use crate::encode::plain_page::{coordinate, escape};
 use crate::layout::thousandths;
 use punctual_recording::format_ns;
@@ -149,7 +149,7 @@ fn picture(plane: &Plane<'_>) -> String {
             "{}, {} % of a CPU: {}, {} of {}",
             setting_in_words(trial.setting),
             thousandths(reservation.share_thousandths() * 100),
-            class_in_words(trial.class()),
+            shown_in_words(trial),
             trial.succeeded,
             punctual_recording::counted(trial.attempts, "attempt")
         );
@@ -246,7 +246,7 @@ pub(super) fn trials(plane: &Plane<'_>) -> String {
             escape(&setting_in_words(trial.setting)),
             trial.succeeded,
             trial.attempts,
-            class_in_words(trial.class()),
+            shown_in_words(trial),
             cells(&columns, &trial.counts)
         );
     }

@@ -2,7 +2,7 @@
 
 use super::counts::Columns;
 use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
-use super::words::{class_in_words, in_words, setting_in_words};
+use super::words::{in_words, setting_in_words, shown_in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
@@ -68,7 +68,7 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
         setting_in_words(trial.setting),
         share,
         format!("{} of {}", trial.succeeded, trial.attempts),
-        class_in_words(trial.class()).to_owned(),
+        shown_in_words(trial),
     ];
     row.extend(columns.cells(&trial.counts));
     row.extend([rule, supply]);

@@ -1,7 +1,7 @@
 //! Reservations, settings and their classes in words.
 
 use punctual_recording::format_ns;
-use punctual_reserve::{Class, Reservation, Setting};
+use punctual_reserve::{Class, Reservation, Setting, Trial};
 
 /// `2 ms of every 8 ms`.
 pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
@@ -17,6 +17,15 @@ pub(super) fn setting_in_words(setting: Setting) -> String {
     }
 }
 
+/// What a trial showed: jobs that were late and do not count against it are not passed over.
+pub(super) fn shown_in_words(trial: &Trial) -> String {
+    let class = class_in_words(trial.class());
+    match (trial.class(), trial.counts.by_host()) {
+        (Class::Sufficient, 1..) => format!("{class}, but for the host"),
+        _ => class.to_owned(),
+    }
+}
+
 /// The class's word.
 pub(super) fn class_in_words(class: Class) -> &'static str {
     match class {
@@ -24,5 +33,23 @@ pub(super) fn class_in_words(class: Class) -> &'static str {
         Class::Marginal => "marginal",
         Class::Insufficient => "insufficient",
         Class::NotJudged => "not judged",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_reserve::{AttemptCounts, Jobs};
+
+    #[test]
+    fn late_jobs_of_a_setting_that_was_sufficient_are_accounted_for() {
+        let shown = |late, by_host| {
+            let mut trial = Trial::new(Setting::AsItWas);
+            trial.add(&AttemptCounts::new(Jobs { on_time: 600, late, missing: 0 }, by_host, 9_000_000));
+            shown_in_words(&trial)
+        };
+        assert_eq!(shown(3, 3), "sufficient, but for the host");
+        assert_eq!(shown(0, 0), "sufficient");
+        assert_eq!(shown(3, 2), "insufficient");
     }
 }
