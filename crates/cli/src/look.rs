@@ -1,9 +1,13 @@
-//! How output looks to its reader: how wide it may be, its colour, which only adds, and whether commands in it need `sudo`.
+//! How output looks to its reader: how wide it may be, its colour, which only adds, and how commands in it are typed.
 
 use punctual_kernel::capabilities::is_root;
 use punctual_kernel::standard_output;
-use punctual_report::{Layout, lay_out};
+use punctual_recording::printable;
+use punctual_report::{Layout, lay_out, shell_word};
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The width assumed for a terminal that does not report its size, columns.
@@ -107,10 +111,35 @@ pub(crate) fn on_errors() -> bool {
 /// Set in what `sudo`, `doas` and `pkexec` start: whoever typed the command is not root then.
 const STARTED_BY: [&str; 3] = ["SUDO_COMMAND", "DOAS_USER", "PKEXEC_UID"];
 
-/// Text with its commands as the reader types them: root needs no `sudo`, and many systems without users have none.
+/// The name of the program in commands, where `PATH` finds it.
+const NAME: &str = "punctual";
+
+/// Text with its commands as the reader types them: root needs no `sudo`, and many systems without users have none; whoever types
+/// `./punctual` may have no other.
 pub(crate) fn as_typed(text: String) -> String {
+    static TYPED: OnceLock<Option<String>> = OnceLock::new();
     let is_typed_by_root = is_root() && STARTED_BY.iter().all(|name| std::env::var_os(name).is_none());
-    if is_typed_by_root { without_sudo(&text) } else { text }
+    let text = if is_typed_by_root { without_sudo(&text) } else { text };
+    let typed = TYPED.get_or_init(|| typed_name(std::env::args_os().next()?, std::env::var_os("PATH").as_deref()));
+    match typed {
+        Some(typed) => with_name(&text, typed),
+        None => text,
+    }
+}
+
+/// How the program is called if that is a place below or beside the reader's own, and its name alone is not this program. Scripts
+/// and units name a whole place, which nobody types.
+fn typed_name(typed: OsString, path: Option<&OsStr>) -> Option<String> {
+    let typed = typed.into_string().ok().filter(|typed| typed.contains('/') && !typed.starts_with('/'))?;
+    let file = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|it| (it.dev(), it.ino()));
+    let found = std::env::split_paths(path.unwrap_or_default()).find_map(|directory| file(&directory.join(NAME)));
+    let is_found = found.is_some() && found == file(Path::new(&typed));
+    (!is_found).then(|| shell_word(&printable(&typed)))
+}
+
+/// Text whose commands call the program so.
+fn with_name(text: &str, name: &str) -> String {
+    text.replace("`sudo punctual ", &format!("`sudo {name} ")).replace("`punctual ", &format!("`{name} "))
 }
 
 /// Text whose commands, which stand between backticks, begin without `sudo`.
@@ -143,5 +172,28 @@ mod tests {
         let text = "next: `sudo punctual idle` shows it; sudo is not needed for `punctual why a`";
         let expected = "next: `punctual idle` shows it; sudo is not needed for `punctual why a`";
         assert_eq!(without_sudo(text), expected);
+    }
+
+    #[test]
+    fn commands_call_the_program_as_it_was_called() {
+        let text = "next: `sudo punctual idle` shows it, `punctual why a` says why; punctual is not `sudo chrt`";
+        let expected =
+            "next: `sudo ./punctual idle` shows it, `./punctual why a` says why; punctual is not `sudo chrt`";
+        assert_eq!(with_name(text, "./punctual"), expected);
+        let directory = tempfile::tempdir().unwrap();
+        let name = |typed: &str| typed_name(typed.into(), Some(directory.path().as_os_str()));
+        for plain in ["punctual", "/usr/bin/punctual"] {
+            assert_eq!(name(plain), None);
+        }
+        assert_eq!(name("./punctual").as_deref(), Some("./punctual"));
+        assert_eq!(name("my tools/punctual").as_deref(), Some("'my tools/punctual'"));
+        // What its plain name finds is another program.
+        std::fs::write(directory.path().join(NAME), "").unwrap();
+        assert_eq!(name("./punctual").as_deref(), Some("./punctual"));
+        // Tests run where their package is.
+        let own = directory.path().join(NAME);
+        std::fs::remove_file(&own).unwrap();
+        std::os::unix::fs::symlink(Path::new("Cargo.toml").canonicalize().unwrap(), &own).unwrap();
+        assert_eq!(name("./Cargo.toml"), None);
     }
 }
