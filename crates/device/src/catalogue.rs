@@ -141,7 +141,8 @@ impl Catalogue {
             ));
         }
         let known: Vec<&str> = self.profiles.iter().map(|profile| profile.id.as_str()).collect();
-        Error::Unknown { id: id.to_owned(), nearest: nearest(id, &known), known: known.join(", ") }
+        let nearest = nearest(id, &known).or_else(|| begun(id, &known));
+        Error::Unknown { id: id.to_owned(), nearest, known: known.join(", ") }
     }
 }
 
@@ -240,6 +241,16 @@ impl Stored {
 /// How alike two names must be, from 0 to 1, for one to be taken for the other.
 const ALIKE: f64 = 0.75;
 
+/// So many letters of a name are meant to be its beginning.
+const BEGINNING: usize = 3;
+
+/// The first name that begins so.
+fn begun(word: &str, names: &[&str]) -> Option<String> {
+    let word = word.to_ascii_lowercase();
+    let mut meant = names.iter().filter(|name| word.len() >= BEGINNING && name.starts_with(&word));
+    meant.next().map(|name| (*name).to_owned())
+}
+
 /// The name that a word is most like, if it is like any.
 pub fn nearest(word: &str, names: &[&str]) -> Option<String> {
     let alike = |name: &&str| strsim::normalized_damerau_levenshtein(word, name);
@@ -330,6 +341,9 @@ mod tests {
             ("", "name a device"),
             ("toaster", "there is no device `toaster`: there are"),
             ("audio46", "there is no device `audio46` (did you mean `audio64`?)"),
+            ("ethercat", "there is no device `ethercat` (did you mean `ethercat1ms`?)"),
+            ("EtherCAT x3", "there is no device `EtherCAT` (did you mean `ethercat1ms`?)"),
+            ("et", "there is no device `et`: there are"),
             ("modem soon", "soon"),
             ("audio 256 3@48kHz", "two periods, `256` and `3@48kHz`"),
             ("audio 64 frames", "`64` has no unit: did you mean 64@48kHz?"),
