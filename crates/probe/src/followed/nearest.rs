@@ -11,11 +11,37 @@ const ALIKE: f64 = 0.6;
 /// The most names in a note, and the most notes.
 const MAX_NAMED: usize = 3;
 
-/// For each name that was asked for: says that it is longer than the kernel keeps, or which existing name it is most like.
+/// For each name that was asked for: says whose program has it where its threads have others, that it is longer than the kernel
+/// keeps, or which existing name it is most like.
 pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
     let literals = selection.expressions().filter_map(literal);
     let mut names: Option<BTreeSet<String>> = None;
-    literals.filter_map(|literal| nearest_name(&literal, names.get_or_insert_with(all_names))).collect()
+    let meant = |literal: String| {
+        program_named(&literal).or_else(|| nearest_name(&literal, names.get_or_insert_with(all_names)))
+    };
+    literals.filter_map(meant).collect()
+}
+
+/// Says what the threads of the first process are called whose program has this name.
+fn program_named(wanted: &str) -> Option<String> {
+    let is_meant = |process: &u32| {
+        let program = std::fs::read_link(format!("/proc/{process}/exe"));
+        program.is_ok_and(|program| program.file_name().is_some_and(|name| name == wanted))
+    };
+    let process = processes().into_iter().find(|process| !is_own(*process) && is_meant(process))?;
+    let names: BTreeSet<String> = threads_of(process).into_iter().filter_map(name_of).collect();
+    in_program(wanted, process, &names)
+}
+
+/// Says that threads of a program are called otherwise; nothing if one is called so.
+fn in_program(program: &str, process: u32, names: &BTreeSet<String>) -> Option<String> {
+    let kept = program.get(..NAME_BYTES).unwrap_or(program);
+    let called = names.first().filter(|_| !names.contains(kept))?;
+    Some(format!(
+        "{} is a program, and its threads have names of their own, such as {}: `--pid {process}` follows them all",
+        printable(program),
+        printable(called)
+    ))
 }
 
 fn all_names() -> BTreeSet<String> {
@@ -77,7 +103,7 @@ fn not_followed(process: u32, names: &BTreeSet<String>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{literal, nearest_name, not_followed, threads_beside};
+    use super::{in_program, literal, nearest_name, not_followed, threads_beside};
     use punctual_recording::FollowedThread;
     use std::collections::BTreeSet;
 
@@ -94,6 +120,21 @@ mod tests {
         let long = "a-name-of-more-than-15";
         assert_eq!(told(long).as_deref(), Some("the kernel keeps 15 bytes of a name: write a-name-of-more-"));
     }
+
+    #[test]
+    fn a_program_whose_threads_are_called_otherwise_is_followed_by_its_process() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        assert_eq!(
+            in_program("my-loop", 12, &names(&["robot-loop"])).as_deref(),
+            Some(
+                "my-loop is a program, and its threads have names of their own, such as robot-loop: `--pid 12` follows them all"
+            )
+        );
+        assert_eq!(in_program("my-loop", 12, &names(&["my-loop", "robot-loop"])), None);
+        assert_eq!(in_program("my-loop", 12, &names(&[])), None);
+        assert_eq!(in_program("a-name-of-more-than-15", 12, &names(&["a-name-of-more-"])), None);
+    }
+
     #[test]
     fn a_process_is_said_to_have_other_threads() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
