@@ -107,14 +107,27 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
         return None;
     }
     let day = per_day(answer);
-    let about = match (day.value, day.low, day.high) {
-        (Some(value), Some(low), Some(high)) => format!("about {} ({} to {})", often(value), often(low), often(high)),
-        (_, Some(low), _) => format!("at least {}", often(low)),
-        _ => return None,
-    };
+    let about = about(&day, answer.device.period_ns)?;
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
     let day = if group.compression == 1.0 { "a day" } else { "a day of use" };
     Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, day, &share)))
+}
+
+/// An interval that reaches as far as this share of all periods has no upper limit that would tell anything.
+const ALL: f64 = 0.95;
+
+/// How often a day something happens that can happen once in a period, ns; `None` if not even a lower limit is known.
+fn about(day: &Estimate, period_ns: u64) -> Option<String> {
+    let most = DAY_S * 1e9 / period_ns.max(1) as f64;
+    let high = day.high.filter(|high| *high < ALL * most);
+    let low = often(day.low?);
+    Some(match (day.value, high) {
+        (Some(value), Some(high)) => format!("about {} ({low} to {})", often(value), often(high)),
+        (Some(value), None) if day.high.is_some() => {
+            format!("about {} (at least {low}; no upper limit can be told)", often(value))
+        }
+        _ => format!("at least {low}"),
+    })
 }
 
 /// How many slots or cycles there are for each one that is lost, to follow what they are called.
@@ -178,6 +191,22 @@ mod tests {
         assert_eq!(said("50%").as_deref(), Some("667 us (50 %) of work each"));
         assert_eq!(said("12us").as_deref(), Some("12.0 us (0.9 %) of work each"));
         assert_eq!(said("0%"), None);
+    }
+
+    #[test]
+    fn an_interval_up_to_every_cycle_has_no_upper_limit() {
+        let said = |value, high, period_ns| about(&Estimate { low: Some(3_100.0), value, high }, period_ns);
+        let [every, most] = [86_400_000.0, 40_000_000.0].map(Some);
+        assert_eq!(said(Some(9_000.0), most, 1_000_000).as_deref(), Some("about 9,000 (3,100 to 40,000,000)"));
+        assert_eq!(
+            said(Some(9_000.0), every, 1_000_000).as_deref(),
+            Some("about 9,000 (at least 3,100; no upper limit can be told)")
+        );
+        // Of a shorter period it is some.
+        assert_eq!(said(Some(9_000.0), every, 100_000).as_deref(), Some("about 9,000 (3,100 to 86,000,000)"));
+        assert_eq!(said(None, every, 1_000_000).as_deref(), Some("at least 3,100"));
+        assert_eq!(said(Some(9_000.0), None, 1_000_000).as_deref(), Some("at least 3,100"));
+        assert_eq!(about(&Estimate { low: None, value: Some(1.0), high: None }, 1_000_000), None);
     }
 
     #[test]
