@@ -121,7 +121,7 @@ fn underruns_of_devices_are_compared_with_limits() {
     assert!(text.starts_with(first) && text.contains(" Wakeup latency: these two runs "), "{text}");
     assert!(text.contains("note: the wakeups are those of the threads beside the devices; "), "{text}");
     // What measures both sides in turn measures no devices.
-    let again = "next: `sudo punctual device run -o A/NUMBER.punctual v90 --context thread:other -D 300ms -a 1` ";
+    let again = "next: `sudo punctual device run -o A/$(date +%s).punctual v90 --context thread:other -D 300ms -a 1` ";
     assert!(text.contains(again) && !text.contains("--repeat"), "{text}");
 }
 

@@ -21,7 +21,7 @@ pub fn after_comparison(
 ) -> Vec<NextStep> {
     let outcome = decided(comparison);
     if let (Standing::OtherThreads, [Some(a), _]) = (comparison.standing, first) {
-        let place = format!("{}/NUMBER.punctual", directories[1].unwrap_or("B"));
+        let place = unused_in(directories[1].unwrap_or("B"));
         let purpose = "follows the threads of A: record side B so, too, then compare again";
         return vec![NextStep::new(purpose, recorded_again(Some(a), &place))];
     }
@@ -205,21 +205,25 @@ fn alternating(runs: usize, first: [Option<&Document>; 2], directories: [Option<
     let what = if directories == [None; 2] { ", with a directory for each" } else { "" };
     let runs = format!("record at least {} of each{what}, alternating", counted(runs as u64, "run"));
     let compare = format!("punctual compare {} {}", shell_word(a), shell_word(b));
-    let [of_a, of_b] = [(first[0], a), (first[1], b)]
-        .map(|(document, directory)| recorded_again(document, &format!("{directory}/NUMBER.punctual")));
+    let [of_a, of_b] =
+        [(first[0], a), (first[1], b)].map(|(document, directory)| recorded_again(document, &unused_in(directory)));
     // Both sides were recorded in the same way but for where their recordings are.
     if recorded_again(first[0], "") == recorded_again(first[1], "") {
-        let place = shell_word(&format!("{b}/NUMBER.punctual"));
-        let purpose = format!("records a run of A, and with `-o {place}` one of B: {runs}, then compare again");
+        let purpose =
+            format!("records a run of A, and with `-o {}` one of B: {runs}, then compare again", unused_in(b));
         return vec![NextStep::new(&purpose, of_a), NextStep::new("compares again", compare)];
     }
     let purpose = format!("records a run of B: {runs}, then compare again: `{compare}`");
     vec![NextStep::new("records a run of A", of_a), NextStep::new(&purpose, of_b)]
 }
 
-/// The command that records once more what this recording holds, to another place.
+/// A place in a directory that no run has, as a shell takes it: a command that is copied again and again is to fill it.
+fn unused_in(directory: &str) -> String {
+    format!("{}/$(date +%s).punctual", shell_word(directory))
+}
+
+/// The command that records once more what this recording holds, to another place, as a shell takes it.
 fn recorded_again(document: Option<&Document>, place: &str) -> String {
-    let place = shell_word(place);
     let words = document.map_or(&[][..], |document| &document.provenance.command_line[..]);
     if let [_, device, run, rest @ ..] = words
         && (device.as_str(), run.as_str()) == ("device", "run")
@@ -365,7 +369,7 @@ mod tests {
         }
         assert_eq!(again("punctual record --follow -- play -o a").as_deref(), Some(" --follow -- play -o a"));
         assert_eq!(again("punctual check -o a"), None);
-        assert_eq!(recorded_again(None, "A/NUMBER.punctual"), "sudo punctual record -o A/NUMBER.punctual");
+        assert_eq!(recorded_again(None, &unused_in("A")), "sudo punctual record -o A/$(date +%s).punctual");
     }
 
     #[test]
@@ -405,7 +409,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "next: `sudo punctual record -o qb/NUMBER.punctual` records a run of A, and with `-o 'q a/NUMBER.punctual'` one of B: \
+                "next: `sudo punctual record -o qb/$(date +%s).punctual` records a run of A, and with `-o 'q a'/$(date +%s).punctual` one of B: \
                  record at least 8 runs of each, alternating, then compare again",
                 "next: `punctual compare qb 'q a'` compares again",
             ]
