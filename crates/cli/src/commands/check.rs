@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
     if !arguments.device.is_empty() && measurement.exit_code == 0 {
-        measurement.exit_code = devices_exit_code(&measurement);
+        measurement.exit_code = with_both_parts(devices_exit_code(&measurement), measurement.parts.len());
     }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     let mut artifacts = Artifacts::default();
@@ -177,10 +177,21 @@ fn devices_exit_code(measurement: &Measurement) -> u8 {
     }
 }
 
+/// The exit code where the devices asked for were judged in so many parts: without load alone, nothing says that they hold.
+fn with_both_parts(code: u8, parts: usize) -> u8 {
+    if parts < 2 { code.max(1) } else { code }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use punctual_device::Catalogue;
+
+    #[test]
+    fn devices_hold_only_where_both_parts_were_measured() {
+        let codes = [(0, 2), (2, 2), (0, 1), (2, 1)].map(|(code, parts)| with_both_parts(code, parts));
+        assert_eq!(codes, [0, 2, 1, 2]);
+    }
 
     #[test]
     fn a_bare_period_of_as_many_frames_as_a_device_has_is_asked_about() {
