@@ -56,7 +56,7 @@ pub fn after_no_evidence(
 }
 
 /// Where most of what was late is what every wakeup takes: the same with a threshold above that. Loads have the names that the
-/// command line knows; `None` if the threshold or the command is not known.
+/// command line knows; `None` if the threshold or the command is not known, and for a loop that would overrun below that.
 pub fn above_ordinary(
     document: &Document,
     recorder: Option<&RecorderSummary>,
@@ -64,7 +64,12 @@ pub fn above_ordinary(
 ) -> Option<NextStep> {
     let recorder = recorder?;
     let words = &document.provenance.command_line;
-    let why = format!("--why {}{}", as_threshold(recorder.threshold_ns?.saturating_mul(2)), of_stage(recorder));
+    let twice_ns = recorder.threshold_ns?.saturating_mul(2);
+    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
+    if recorder.stage == Stage::Response && period_ns.is_some_and(|period_ns| twice_ns > period_ns) {
+        return None;
+    }
+    let why = format!("--why {}{}", as_threshold(twice_ns), of_stage(recorder));
     let command = same_with(document, &(why + &as_written(words, "", "--sample-rate")), known_loads)?;
     let purpose = "leaves out what only went its ordinary way through the kernel, if twice the time is soon enough";
     Some(NextStep::new(purpose, command))
@@ -146,6 +151,7 @@ fn longer_s(recorder: &RecorderSummary) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::Followed;
 
     #[test]
     fn a_fixed_threshold_and_a_longer_recording_are_proposed() {
@@ -226,6 +232,15 @@ mod tests {
         );
         assert_eq!(kept(100), None);
         assert_eq!(above_ordinary(&document, Some(&RecorderSummary::default()), &[]), None);
+        // An overrun of a loop is not left out.
+        let mut followed = document;
+        let of_loop = |period_ns| Followed { period_ns: Some(period_ns), ..Followed::default() };
+        let recorder = RecorderSummary { stage: Stage::Response, ..recorder(200) };
+        followed.followed = Some(of_loop(119_999));
+        assert_eq!(above_ordinary(&followed, Some(&recorder), &[]), None);
+        followed.followed = Some(of_loop(120_000));
+        let higher = above_ordinary(&followed, Some(&recorder), &[]).unwrap();
+        assert!(higher.command.starts_with("sudo punctual record --why 120us --why-stage response "), "{higher}");
     }
 
     #[test]
