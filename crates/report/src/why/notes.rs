@@ -33,6 +33,7 @@ impl Notes {
         let mut more = report.recorder.as_ref().map(|recorder| not_kept(report, recorder)).unwrap_or_default();
         more.extend(super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref())));
         more.extend(of_other_threads(report));
+        more.extend(of_namesakes(report));
         more.extend(nesting_unknown(report));
         more.extend(report.left_out_for_room());
         more.extend(little);
@@ -118,6 +119,16 @@ fn of_other_threads(report: &WhyReport<'_>) -> Option<String> {
     Some(format!("{others} of other threads {} left out, as --thread asks", agreeing(only.others, "is", "are")))
 }
 
+/// Says whose a cause is that is called like this program and is none of the threads that recorded.
+fn of_namesakes(report: &WhyReport<'_>) -> Option<String> {
+    const NAME: &str = "punctual";
+    let is_namesake = |name: &str| name == NAME || name.starts_with("punctual (") && !name.contains("(this recording)");
+    let mut causes = report.summary.causes.iter().filter(|cause| cause.kind != Kind::Own);
+    causes.any(|cause| is_namesake(cause.who.name())).then(|| {
+        format!("{NAME} is another process of that name, or one that this recording started: its own threads are {NAME} (this recording)")
+    })
+}
+
 fn nesting_unknown(report: &WhyReport<'_>) -> Option<String> {
     let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
     (untold > 0).then(|| {
@@ -198,6 +209,20 @@ mod tests {
         assert_eq!((first.as_str(), third.as_str()), ("the load failed", "not seen: what the host takes"), "{all:?}");
         assert!(second.starts_with("of 3 late wakeups 2 left no evidence because the budget"), "{second}");
         assert_eq!(notes.of_this_recording().len(), 2);
+    }
+
+    #[test]
+    fn another_process_of_this_name_is_not_taken_for_the_recording() {
+        let told = |who| {
+            let view = EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Kernel, who, 100)]) };
+            Notes::of(&WhyReport::new(Path::new("x"), 0, None, vec![view], false, None, &[])).more.concat()
+        };
+        for namesake in ["punctual", "punctual (exc_page_fault)"] {
+            assert!(told(namesake).starts_with("punctual is another process of that name, or one"), "{namesake}");
+        }
+        for other in ["punctual (this recording)", "punctually", "nic"] {
+            assert_eq!(told(other), "", "{other}");
+        }
     }
 
     #[test]
