@@ -1,6 +1,6 @@
 //! After a recording without evidence from which a cause could be told.
 
-use super::measurement::{as_threshold, same_with, why_options};
+use super::measurement::{as_threshold, same_with, why_options, why_threshold};
 use super::options::as_written;
 use super::{NextStep, few};
 use crate::layout::shell_word;
@@ -34,9 +34,14 @@ pub fn after_no_evidence(
         return few(command.map(step).into_iter().collect());
     }
     let stage = of_stage(recorder);
-    let purpose = match recorder.threshold.starts_with('p') {
-        true => "keeps evidence from the beginning: its threshold is fixed",
-        false => "keeps evidence above another threshold",
+    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
+    let of_longest = why_threshold(document, Some(recorder), None).is_some_and(|(threshold_ns, stage)| {
+        stage == Stage::Response && period_ns.is_some_and(|period_ns| threshold_ns > period_ns)
+    });
+    let purpose = match (of_longest, recorder.threshold.starts_with('p')) {
+        (true, _) => "keeps evidence of the longest overruns alone: its threshold is beyond the period",
+        (false, true) => "keeps evidence from the beginning: its threshold is fixed",
+        (false, false) => "keeps evidence above another threshold",
     };
     let (options, purpose) = match why_options(document, Some(recorder), None) {
         Some(options) => (options, purpose),
@@ -194,6 +199,25 @@ mod tests {
         });
         assert_eq!(none.len(), 1, "{none:?}");
         assert!(none[0].starts_with("next: `sudo punctual record --why 15ms --why-stage total --comm "), "{none:?}");
+    }
+
+    #[test]
+    fn a_threshold_beyond_the_period_of_a_loop_is_said_to_leave_overruns_out() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document = serde_json::from_str::<Document>(text).unwrap();
+        let recorder = RecorderSummary {
+            threshold: "1us".into(),
+            threshold_ns: Some(1_000),
+            stage: Stage::Response,
+            late: 9,
+            over_budget: 5,
+            ..RecorderSummary::default()
+        };
+        let purpose = |document: &Document| after_no_evidence(document, Some(&recorder), &[]).remove(0).purpose;
+        assert_eq!(purpose(&document), "keeps evidence above another threshold");
+        document.followed.as_mut().unwrap().period_ns = Some(1_000);
+        let said = purpose(&document);
+        assert!(said.starts_with("keeps evidence of the longest overruns alone"), "{said}");
     }
 
     #[test]

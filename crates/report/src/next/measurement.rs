@@ -168,6 +168,17 @@ pub(super) fn why_options(
     recorder: Option<&RecorderSummary>,
     slack_ns: Option<u64>,
 ) -> Option<String> {
+    let (threshold_ns, stage) = why_threshold(document, recorder, slack_ns)?;
+    let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
+    Some(format!("--why {}{of_stage}", as_threshold(threshold_ns)))
+}
+
+/// The threshold in these, ns, and the stage that it is for.
+pub(super) fn why_threshold(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    slack_ns: Option<u64>,
+) -> Option<(u64, Stage)> {
     let asked = recorder.map(|recorder| recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     // For a loop, or for work that was limited, what matters is when it was done.
@@ -183,9 +194,7 @@ pub(super) fn why_options(
     // A question that has been asked, with the same answer, is not asked again.
     let is_new = |threshold: &u64| recorder.is_none_or(|recorder| is_other(recorder, *threshold));
     let mut asked = slack_ns.into_iter().chain(allowed).chain(quantiles.into_iter().flatten());
-    let threshold = asked.find(is_new)?;
-    let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
-    Some(format!("--why {}{of_stage}", as_threshold(threshold)))
+    Some((asked.find(is_new)?, stage))
 }
 
 /// The command that records the same threads once more with these options.
