@@ -133,10 +133,16 @@ pub(crate) fn buffering(answers: &[(&DeviceAnswer, &str)]) -> Option<String> {
         format!(" or {} of {period} ({lasts})", longer.buffers)
     });
     let buffers = buffers + &longer.unwrap_or_default();
-    Some(match are_shown {
-        true => format!("It needs {buffers}."),
-        false => format!("With {buffers} it would not have run dry here; that these are enough takes longer to show."),
-    })
+    if are_shown {
+        return Some(format!("It needs {buffers}."));
+    }
+    // A number from a short measurement reads as the answer: it is where to begin.
+    let further_s = advice.iter().filter_map(|(advice, _)| advice.measure_further_s).max_by(f64::total_cmp);
+    let sure = further_s.map_or_else(
+        || "that these are enough takes longer to show".to_owned(),
+        |further_s| format!("to be sure that these are enough, measure {} more", format_seconds(further_s)),
+    );
+    Some(format!("Begin with {buffers}, with which it would not have run dry here; {sure}."))
 }
 
 /// A period in the unit in which its users set it, or in time where they have none.
@@ -238,15 +244,13 @@ mod tests {
         let quiet = judged(0, "audio 64@48kHz", 10 * 86_400, true);
         let alone = said(std::slice::from_ref(&late));
         assert!(
-            alone.starts_with("With 10 buffers of 64 frames (12.0 ms of buffering) or 2 of 1,024 frames ("),
+            alone.starts_with("Begin with 10 buffers of 64 frames (12.0 ms of buffering) or 2 of 1,024 frames ("),
             "{alone}"
         );
         let all = said(&[quiet, late]);
-        assert_eq!(
-            all,
-            "With 10 buffers of 64 frames (12.0 ms of buffering, for the stalls under load) or 2 of 1,024 frames (21.3 ms) it \
-             would not have run dry here; that these are enough takes longer to show."
-        );
+        let begins = "Begin with 10 buffers of 64 frames (12.0 ms of buffering, for the stalls under load) or 2 of 1,024 \
+                      frames (21.3 ms), with which it would not have run dry here; to be sure that these are enough, measure ";
+        assert!(all.starts_with(begins) && all.ends_with(" more."), "{all}");
         let enough = said(&[judged(3_000, "audio 64@48kHz", 3_600, true)]);
         assert!(enough.starts_with("It needs ") && enough.ends_with(")."), "{enough}");
         // 256 buffers of 10 us last less long than the longest stall.
