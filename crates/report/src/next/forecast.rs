@@ -6,7 +6,9 @@ use super::options::load_option;
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
-use punctual_forecast::{Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds};
+use punctual_forecast::{
+    Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds, under_load,
+};
 use punctual_recording::printable_path;
 use std::path::PathBuf;
 
@@ -45,8 +47,6 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
     let mut delays = what_delays(&failing, asked, known_loads).into_iter();
     let mut steps: Vec<NextStep> = delays.next().into_iter().collect();
     steps.extend(failing.first().and_then(|(_, device)| how_many_buffers(device, asked)));
-    // What is late now is mended first: only then is it worth a long recording.
-    steps.extend(delays);
     if asked.advises {
         let enough = failing.iter().filter_map(|&(group, device)| {
             let advice = device.advice.as_ref()?;
@@ -61,8 +61,11 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
             let need = format!("it takes to tell whether {what} enough for {}", group.called(device));
             measured((group, device), (further_s, buffers), &need, asked, known_loads)
         });
+        // Who asks how many buffers do gets the measurement that shows it, after what to look into where it is worst.
         steps.extend(one_of_each_load(enough));
     }
+    // Without that question, what is late now is mended first: only then is it worth a long recording.
+    steps.extend(delays);
     let mut unknown: Vec<(Judged<'_>, f64)> = devices()
         .filter(|(_, device)| device.underruns.outcome == Outcome::Unknown)
         .filter_map(|judged| Some((judged, judged.1.underruns.measure_further_s?)))
@@ -96,10 +99,12 @@ fn what_delays(failing: &[Judged<'_>], asked: &ForecastAsked<'_>, known_loads: &
         let purpose = format!("says what delayed {}", group.called(device));
         return vec![NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path))))];
     }
+    let loads_differ = failing.iter().any(|(other, _)| other.load != group.load);
     one_of_each_load(failing.iter().filter_map(|(group, device)| {
         let (again, slack) = (asked.again?, device.device.usable_slack_ns().ok()?);
         let load = load_option(&group.load, known_loads);
-        let purpose = format!("records what delays {} beyond its slack", group.called(device));
+        let under = if loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
+        let purpose = format!("records what delays {} beyond its slack{under}", group.called(device));
         let stage = if device.stage == Stage::Response { " --why-stage response" } else { "" };
         let command = format!("sudo punctual record --why {}{stage}{again}{load}", as_threshold(slack));
         Some((group.load.as_str(), NextStep::new(&purpose, command)))
@@ -208,7 +213,7 @@ mod tests {
 
     /// Ten hours of office, then of nothing, both with 3,000 stalls of 2 ms and more, or without any.
     fn steps(stalls: u64, advise: bool) -> Vec<String> {
-        let device = Catalogue::shipped().parse_spec("audio 64@48kHz want=1/day").unwrap();
+        let device = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap().with_want(10 * 86_400);
         let question = Question { devices: vec![device], advise, ..Question::default() };
         let idle = Input { load: "none".to_owned(), ..input(stalls, 0) };
         let found = answer(&[input(stalls, 0), idle], &question).unwrap();
@@ -220,15 +225,23 @@ mod tests {
     }
 
     #[test]
-    fn each_load_under_which_it_fails_is_looked_into_before_anything_is_measured_for_days() {
+    fn where_it_fails_is_looked_into_and_what_would_do_is_measured() {
+        let delays = |step: &String| {
+            [(" ", "with no load added"), (" --load office ", "under office")].iter().any(|(load, under)| {
+                let recorded = format!("sudo punctual record --why 1.2ms -p 95{load}");
+                *step == format!("{recorded}records what delays audio beyond its slack {under}")
+            })
+        };
         let said = steps(3_000, true);
         assert_eq!(said.len(), 2, "{said:?}");
-        for load in [" ", " --load office "] {
-            let expected = format!("sudo punctual record --why 1.2ms -p 95{load}records what delays audio");
-            assert!(said.iter().any(|step| step.starts_with(&expected)), "{load}: {said:?}");
-        }
+        assert!(delays(&said[0]), "{said:?}");
+        assert!(
+            said[1].starts_with("sudo punctual record -D ") && said[1].contains(" buffers are enough for "),
+            "{said:?}"
+        );
         // Who has not asked how many buffers would do is told how to ask.
         let said = steps(3_000, false);
+        assert!(delays(&said[0]), "{said:?}");
         assert!(
             said[1].starts_with("punctual forecast ") && said[1].ends_with("how many buffers would do"),
             "{said:?}"
