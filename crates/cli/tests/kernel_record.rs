@@ -249,7 +249,8 @@ fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
         "{next:?}"
     );
     // The next question is about what the device tolerates, not about the worst 1 %.
-    assert_eq!(next[0]["purpose"], "records what delays ros2-control beyond its slack", "{next:?}");
+    let purpose = next[0]["purpose"].as_str().unwrap();
+    assert!(purpose.starts_with("records what delays ros2-control beyond its slack "), "{next:?}");
     assert!(next[0]["command"].as_str().unwrap().starts_with("sudo punctual record --why 1us"), "{next:?}");
     let output = run(directory.path(), &[&words[..7], &["-o", "d"], &devices[2..]].concat());
     assert_eq!(code(&output), 0, "{}", stdout(&output));

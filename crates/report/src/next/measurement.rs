@@ -5,10 +5,11 @@ use super::options::{as_written, every_written, exact_time, listed, load_option,
 use super::{NextStep, few};
 use crate::layout::{is_simulated, shell_word};
 use crate::{Measurement, load_name};
-use punctual_forecast::{JudgedDevice, has_loops};
+use punctual_forecast::{JudgedDevice, has_loops, under_load};
 use punctual_recording::{
     CycleCount, Document, Followed, Limit, RecorderSummary, Setting, Stage, format_ns, printable, printable_path,
 };
+use std::path::PathBuf;
 
 /// A command longer than this, characters, is not repeated: the reader fills it in.
 const MAX_COMMAND: usize = 240;
@@ -20,8 +21,9 @@ const WORST: f64 = 0.999;
 /// After a measurement: who made it late, and how often that will be too late. Loads have the names that the command
 /// line knows.
 pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec<NextStep> {
-    let latest = measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
-    let Some((path, document)) = latest.filter(|(_, document)| document.counters.wakeups > 0) else {
+    let latest = || measurement.parts.iter().max_by_key(|(_, document)| total_of(document, 1.0));
+    let first = most_often_missed(measurement).or_else(latest);
+    let Some((path, document)) = first.filter(|(_, document)| document.counters.wakeups > 0) else {
         return Vec::new();
     };
     let recording = shell_word(&printable_path(path));
@@ -41,7 +43,9 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         let of_work = command.contains(" --why-stage ");
         let of_less = document.recorder.as_ref().and_then(met_nothing);
         let purpose = match (missed, of_less, &document.recorder) {
-            (Some((device, _)), ..) => format!("records what delays {device} beyond its slack"),
+            (Some((device, _)), ..) => {
+                format!("records what delays {device} beyond its slack{}", if_loads_differ(measurement, document))
+            }
             (None, Some(of_less), _) => of_less,
             (None, None, _) if of_work => "records what delays it".to_owned(),
             (None, None, None) if has_a_hundredth(document) => "records what delays the worst 1 %".to_owned(),
@@ -149,6 +153,25 @@ fn tightest_missed<'a>(devices: &'a [JudgedDevice], load: &str) -> Option<(&'a s
         Some((device.id.as_str(), device.usable_slack_ns().ok()?))
     });
     slacks.min_by_key(|(_, slack_ns)| *slack_ns)
+}
+
+/// The part under whose load a device that was asked about is missed most often, if one was.
+fn most_often_missed(measurement: &Measurement) -> Option<&(PathBuf, Document)> {
+    let every_s = |(_, document): &(PathBuf, Document)| {
+        let asked = every_written(&document.provenance.command_line, "--device");
+        let rows = measurement.devices.iter().filter(|row| !asked.is_empty() && row.load == load_name(document));
+        let missed = rows.filter(|row| row.late_wakeups > 0);
+        missed.filter_map(|row| row.answer.underruns.mttf_s.value).min_by(f64::total_cmp)
+    };
+    let missed = measurement.parts.iter().filter_map(|part| Some((part, every_s(part)?)));
+    missed.min_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(part, _)| part)
+}
+
+/// The load of a part, as the end of a sentence, where others had another.
+fn if_loads_differ(measurement: &Measurement, document: &Document) -> String {
+    let load = load_name(document);
+    let differ = measurement.parts.iter().any(|(_, other)| load_name(other) != load);
+    if differ { format!(" {}", under_load(load)) } else { String::new() }
 }
 
 /// The command that records who makes the same threads later than a device tolerates, or otherwise the worst of them;
@@ -288,6 +311,36 @@ mod tests {
         assert_eq!(slack("mixed"), Some(("audio", 1_200)));
         assert_eq!(slack("none"), Some(("audio", 4_800)));
         assert_eq!(slack("office"), None);
+    }
+
+    #[test]
+    fn the_load_under_which_a_device_is_missed_most_often_is_recorded() {
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let part = |load: &str, words: &[&str]| {
+            let mut document: Document = serde_json::from_str(text).unwrap();
+            document.provenance.load.name = load.to_owned();
+            document.provenance.command_line = words.iter().map(|word| (*word).to_owned()).collect();
+            (PathBuf::from(load), document)
+        };
+        let row = |load: &str, stalls: u64| {
+            let device = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap();
+            let question = Question { devices: vec![device], ..Question::default() };
+            let answer = answer(&[input(stalls, 0)], &question).unwrap().groups.remove(0).devices.remove(0);
+            let (load, measure) = (load.to_owned(), "fifo:80".to_owned());
+            JudgedDevice { load, measure, answer, late_wakeups: stalls, late_wakeups_on_worst_cpu: stalls }
+        };
+        let found = |words: &[&str], rows: [JudgedDevice; 2]| {
+            let parts = vec![part("none", words), part("mixed", words)];
+            let measurement = Measurement { parts, devices: rows.to_vec(), ..Measurement::default() };
+            most_often_missed(&measurement)
+                .map(|(path, document)| format!("{}{}", path.display(), if_loads_differ(&measurement, document)))
+        };
+        let asked = ["punctual", "check", "--device", "audio 64@48kHz"];
+        let often = |words: &[&str], none, mixed| found(words, [row("none", none), row("mixed", mixed)]);
+        assert_eq!(often(&asked, 1_000, 3_000).as_deref(), Some("mixed under mixed"));
+        assert_eq!(often(&asked, 3_000, 1_000).as_deref(), Some("none with no load added"));
+        assert_eq!(often(&asked, 0, 0), None);
+        assert_eq!(often(&asked[..2], 1_000, 3_000), None);
     }
 
     #[test]
