@@ -43,7 +43,7 @@ const ATTEMPTS: u64 = 3;
 pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextStep> {
     few(match (report.end, report.recommended) {
         (ReserveEnd::Interrupted | ReserveEnd::ProgramEnded, _) => {
-            vec![NextStep::new("takes less time", again(asked.words, SHORTER))]
+            vec![in_less_time(asked.words).unwrap_or_else(|| delayed(report, asked))]
         }
         (ReserveEnd::Finished, None) => after_none(report, asked),
         (ReserveEnd::Finished, Some(recommended)) if report.needs_no_reservation() && !report.stays => {
@@ -61,7 +61,7 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
 /// After a study of several devices, whose commands are of the devices as they were named, or of several threads.
 pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String], words: &[String]) -> Vec<NextStep> {
     if report.end != ReserveEnd::Finished {
-        return vec![NextStep::new("takes less time", again(words, SHORTER))];
+        return in_less_time(words).into_iter().collect();
     }
     if report.of_threads {
         return vec![after_threads(report, words)];
@@ -86,6 +86,12 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         steps.push(after_unproven(report.has_open(), words));
     }
     few(steps)
+}
+
+/// The study with the options that take the least time, unless it had them already.
+fn in_less_time(words: &[String]) -> Option<NextStep> {
+    let is_shortest = SHORTER.iter().all(|(option, value)| value_of(words, "", option) == Some(*value));
+    (!is_shortest).then(|| NextStep::new("takes less time", again(words, SHORTER)))
 }
 
 /// Nothing was proven: jobs were late, or not seen.
@@ -114,7 +120,7 @@ pub fn after_reserve_phases(
     words: &[String],
 ) -> Vec<NextStep> {
     if report.end != ReserveEnd::Finished {
-        return vec![NextStep::new("takes less time", again(words, SHORTER))];
+        return in_less_time(words).into_iter().collect();
     }
     // With what had late jobs when it was measured again the device would have them again.
     let has_failed = report.proof.as_ref().is_some_and(|proof| proof.with.failures() > 0);
@@ -319,6 +325,8 @@ mod tests {
             every_value(&words("punctual reserve v90 --phases 18@8kHz:2s --phases=90@8kHz:9s"), "--phases").join(","),
             "18@8kHz:2s,90@8kHz:9s"
         );
+        let short = in_less_time(&words("punctual reserve --rounds=2 v90")).unwrap().command;
+        assert_eq!(in_less_time(&words(&short[5..])), None, "the same command is no step: {short}");
         let several = "punctual reserve --pid 7,8 -o d";
         assert_eq!(again(&words(several), &[("--apply", "")]), "sudo punctual reserve --pid 7,8 --apply");
         let twice = |line: &str| more_attempts(&words(line)).command;

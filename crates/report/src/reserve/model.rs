@@ -29,6 +29,8 @@ pub struct ReserveReport<'a> {
     pub trials: &'a [Trial],
     /// How many reservations a full search tries.
     pub grid: usize,
+    /// About how long the whole study takes as it was asked, ns.
+    pub takes_ns: u64,
     /// The smallest that was sufficient.
     pub found: Option<Reservation>,
     /// The same with its margin.
@@ -148,7 +150,11 @@ impl ReserveReport<'_> {
             }
             (ReserveEnd::ProgramEnded, ..) => {
                 let were = agreeing(self.tried(), "was", "were");
-                format!("`{thread}` ended after {tried} {were} tried: give a program that keeps running.")
+                let takes = format_ns(self.takes_ns);
+                format!(
+                    "`{thread}` ended after {tried} {were} tried: give a program that keeps running. With these options the \
+                     study takes about {takes}."
+                )
             }
             (_, Some(refused), _) => {
                 let instead = self.sufficient_priority().map_or_else(String::new, |priority| {

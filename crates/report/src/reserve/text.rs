@@ -220,6 +220,7 @@ pub(super) mod tests {
             lateness_ns: 60_000,
             trials,
             grid: 80,
+            takes_ns: 88_000_000_000,
             found: Some(Reservation { budget_ns: 2_090_000, period_ns: PERIOD }),
             recommended: Some(recommended),
             not_enough: &[],
@@ -270,7 +271,8 @@ pub(super) mod tests {
             ),
             (
                 ReserveReport { end: ReserveEnd::ProgramEnded, ..study() },
-                "`loop` ended after 2 reservations were tried: give a program",
+                "`loop` ended after 2 reservations were tried: give a program that keeps running. With these options the study \
+                 takes about 88.0 s.",
             ),
         ] {
             assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
@@ -311,6 +313,17 @@ pub(super) mod tests {
             assert_eq!(of_table.split_whitespace().nth(8), Some(late), "{of_table}");
             assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{page}");
         }
+    }
+
+    #[test]
+    fn what_took_the_least_time_is_not_tried_in_less() {
+        let trials = [trial(Setting::Priority(50), 0)];
+        let shortest = "punctual reserve --measure 1s --attempts 1 --attempt 1s --rounds 1 --round 2s -- ./loop";
+        let shortest: Vec<String> = shortest.split(' ').map(str::to_owned).collect();
+        let asked_shortest =
+            ReserveAsked { subject: ReserveSubject::Command(&shortest[13..]), thread: String::new(), words: &shortest };
+        let ended = after_reserve(&ReserveReport { end: ReserveEnd::ProgramEnded, ..report(&trials) }, &asked_shortest);
+        assert!(ended.len() == 1 && ended[0].command.starts_with("sudo punctual record -D 60s --why "), "{ended:?}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ use punctual_reserve::{AttemptCounts, Job, PeriodicJob, Reservation, Setting, Tr
 use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
-use subject::Tried;
+use subject::{Tried, long_enough};
 
 /// What to find a reservation for, and how.
 #[derive(Debug, Clone)]
@@ -74,6 +74,20 @@ pub struct ReservePlan {
     pub directory: PathBuf,
     /// The command line, for provenance.
     pub command_line: Vec<String>,
+}
+
+impl ReservePlan {
+    /// About how long the study of a job with this period takes, ns: the job is looked for twice, the search tries about a
+    /// tenth of the grid, and an attempt that fails is shorter.
+    pub fn takes_ns(&self, period_ns: u64, grid: usize) -> u64 {
+        let grid = u64::try_from(grid).unwrap_or(u64::MAX);
+        let reservations = if self.full { grid } else { grid.div_ceil(10) };
+        // As it was, at the priority, and with each reservation.
+        let attempts = reservations.saturating_add(2).saturating_mul(u64::from(self.attempts));
+        let trials_ns = long_enough(self.attempt_ns, period_ns).saturating_mul(attempts);
+        let proof_ns = long_enough(self.round_ns, period_ns).saturating_mul(2 * u64::from(self.rounds));
+        self.measure_ns.saturating_mul(2).saturating_add(trials_ns).saturating_add(proof_ns)
+    }
 }
 
 /// How the study is going.

@@ -192,6 +192,7 @@ fn report<'a>(
         lateness_ns: study.lateness_ns,
         trials: &study.trials,
         grid: study.grid,
+        takes_ns: plan.takes_ns(study.job.period_ns, study.grid),
         found: study.found,
         recommended: study.recommended,
         not_enough: &study.not_enough,
