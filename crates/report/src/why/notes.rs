@@ -153,8 +153,11 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
         ));
     }
     if recorder.over_budget > 0 {
+        let such = higher_threshold(report, recorder).map_or_else(String::new, |threshold| {
+            format!(", such as --why {threshold}, which about as many exceeded as were kept")
+        });
         notes.push(format!(
-            "of {} {} left no evidence because the budget was used up: a higher --why threshold keeps those that matter",
+            "of {} {} left no evidence because the budget was used up: a higher --why threshold keeps those that matter{such}",
             late(),
             grouped(recorder.over_budget)
         ));
@@ -187,6 +190,30 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// So many episodes have to be known before a threshold is taken from them.
+const ENOUGH: usize = 10;
+
+/// A threshold, as `--why` takes it, that about as many of the late wakeups exceeded as there was room for, taking those that
+/// were kept for a sample of all; `None` of too few, or of one thread among others.
+fn higher_threshold(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Option<String> {
+    let mut totals: Vec<u64> = report.episodes.iter().map(|episode| episode.total_ns).collect();
+    if totals.len() < ENOUGH || report.only.is_some() {
+        return None;
+    }
+    totals.sort_unstable_by(|one, other| other.cmp(one));
+    let above = (totals.len() as u128 * u128::from(recorder.kept)).checked_div(u128::from(recorder.late))?;
+    let at_ns = *totals.get(usize::try_from(above).ok()?)?;
+    // Two digits are enough for a threshold.
+    let microseconds = at_ns.div_ceil(1_000).max(1);
+    let unit = 10_u64.pow(microseconds.ilog10().saturating_sub(1));
+    let rounded = microseconds.div_ceil(unit).saturating_mul(unit);
+    let is_higher = recorder.threshold_ns.is_some_and(|had_ns| rounded.saturating_mul(1_000) > had_ns);
+    is_higher.then(|| match rounded % 1_000 {
+        0 => format!("{}ms", rounded / 1_000),
+        _ => format!("{rounded}us"),
+    })
 }
 
 #[cfg(test)]
@@ -223,6 +250,27 @@ mod tests {
         for other in ["punctual (this recording)", "punctually", "nic"] {
             assert_eq!(told(other), "", "{other}");
         }
+    }
+
+    #[test]
+    fn a_threshold_that_the_budget_would_have_sufficed_for_is_named() {
+        let named = |kept: u64, threshold_ns: u64| {
+            let late = |number: u64| EpisodeView { total_ns: number * 100_000, ..of_parts(&[(Kind::Irq, "nic", 1)]) };
+            let episodes: Vec<EpisodeView> = (1..=kept).map(late).collect();
+            let recorder = RecorderSummary {
+                late: 4 * kept,
+                kept,
+                threshold_ns: Some(threshold_ns),
+                ..RecorderSummary::default()
+            };
+            let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+            higher_threshold(&report, &recorder)
+        };
+        // A quarter was kept: of 20 from 0.1 to 2.0 ms, five exceed 1.5 ms.
+        assert_eq!(named(20, 50_000).as_deref(), Some("1500us"));
+        assert_eq!(named(40, 50_000).as_deref(), Some("3ms"));
+        assert_eq!(named(20, 1_500_000), None, "it was that already");
+        assert_eq!(named(9, 50_000), None, "too few");
     }
 
     #[test]
