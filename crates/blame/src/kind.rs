@@ -324,7 +324,7 @@ impl Kind {
                 "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, split it among threads, or begin earlier."
             }
             Kind::Steal => {
-                "Give the virtual machine CPUs of its own: pinned, and not shared with others (on the host: `virsh vcpupin GUEST VCPU CPU`)."
+                "Give the virtual machine CPUs of its own: pinned, and not shared with others (whoever owns the host: `virsh vcpupin GUEST VCPU CPU`)."
             }
             Kind::Unknown if who.name() == ANSWER_OR_REQUEST => {
                 "Record whoever sends the requests (--comm): if a timer wakes it to do so, it is known when they begin."

@@ -3,6 +3,7 @@
 use super::ends::{End, tells_the_end, told};
 use super::model::{EpisodeView, FollowedLoops, WhyReport};
 use super::remedy::{Setting, remedy};
+use super::without_host;
 use super::words::part_of_wait;
 use crate::layout::shell_word;
 use punctual_blame::{ANSWER_OR_REQUEST, Cause, Detail, IDLE_WEIGHT, Kind};
@@ -171,7 +172,11 @@ fn ended(cause: &Cause) -> Option<String> {
 pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
     let mut kinds = report.kinds();
-    kinds.retain(|(kind, ns)| *kind != Kind::Idle && u128::from(*ns) * 100 >= late_ns * WORTH_A_CHANGE);
+    // Nobody inside a virtual machine can change what its host takes: beside that, a share of the rest is worth a change.
+    let is_worth = |kind: Kind, ns: u64| {
+        u128::from(ns) * 100 >= late_ns * WORTH_A_CHANGE || without_host::has_share(report, kind, WORTH_A_CHANGE)
+    };
+    kinds.retain(|(kind, ns)| *kind != Kind::Idle && is_worth(*kind, *ns));
     if !is_own_work_to_blame(report) {
         kinds.retain(|(kind, _)| *kind != Kind::Own);
     }
@@ -377,6 +382,10 @@ mod tests {
         // A delay is short beside the work, not beside time without a request.
         let served = of_parts(&[(Kind::Idle, "x", 60), (Kind::Own, "late", 34), (Kind::Steal, "the host", 6)]);
         assert_eq!(told(vec![served]), [Kind::Steal]);
+        // Where the host took almost everything, what is left without it is a step too.
+        let stolen = || of_parts(&[(Kind::Steal, "the host", 1_000)]);
+        let mixed = of_parts(&[(Kind::Steal, "the host", 20), (Kind::Irq, "nic", 80)]);
+        assert_eq!(told(vec![stolen(), mixed]), [Kind::Steal, Kind::Irq]);
     }
 
     #[test]

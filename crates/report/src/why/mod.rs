@@ -27,6 +27,7 @@ pub mod tree;
 mod verdict;
 mod void;
 mod waits;
+mod without_host;
 mod words;
 
 pub use answer::WhyAnswer;

@@ -1,7 +1,7 @@
 //! What to do after the answer of `punctual why`.
 
 use super::model::WhyReport;
-use super::{advice, apart, explain, void};
+use super::{advice, apart, explain, void, without_host};
 use crate::NextStep;
 use punctual_blame::Kind;
 
@@ -20,7 +20,10 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
         if steps.iter().any(|step| step.command == command) {
             continue;
         }
-        let action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
+        let mut action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
+        if advice.kind == Kind::Steal {
+            action.extend(without_host::sentence(report).map(|sentence| format!(" {sentence}")));
+        }
         steps.push(NextStep::to_change(action, explain::PURPOSE, command));
     }
     if report.lacks_evidence() {
