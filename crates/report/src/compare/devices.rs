@@ -66,8 +66,25 @@ fn whose(row: &DeviceComparison) -> String {
     if a == b { a.clone() } else { format!("{a} -> {b}") }
 }
 
+/// Limits further apart than this many times tell nothing that a reader could use.
+const TELLING: f64 = 30.0;
+/// What stands instead of them.
+pub(super) const CANNOT_BE_TOLD: &str = "cannot be told from these";
+
+/// Whether the limits of how many times as often are too far apart to be of use.
+pub(super) fn is_untold(row: &DeviceComparison) -> bool {
+    are_apart(row.ratio.low, row.ratio.high)
+}
+
+fn are_apart(low: Option<f64>, high: Option<f64>) -> bool {
+    matches!((low, high), (Some(low), Some(high)) if high > low * TELLING)
+}
+
 /// How many times as often as on the first side a device's slack was exceeded, with an interval.
 pub(super) fn times_as_often(row: &DeviceComparison) -> String {
+    if is_untold(row) {
+        return CANNOT_BE_TOLD.to_owned();
+    }
     let ratio = &row.ratio;
     let interval = match (ratio.low, ratio.high) {
         (Some(low), Some(high)) => format!(" ({} to {})", factor(low), factor(high)),
@@ -77,4 +94,17 @@ pub(super) fn times_as_often(row: &DeviceComparison) -> String {
     };
     let estimate = ratio.estimate.filter(|_| ratio.low.is_some()).map(factor).unwrap_or_default();
     format!("{estimate}{interval}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_too_far_apart_to_be_of_use_are_not_told() {
+        assert!(are_apart(Some(0.067), Some(415.0)) && are_apart(Some(1.0), Some(30.1)));
+        for (low, high) in [(Some(1.0), Some(30.0)), (Some(0.067), None), (None, Some(415.0)), (None, None)] {
+            assert!(!are_apart(low, high), "{low:?} {high:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The page of `punctual compare --html`: A beside B.
 
 use super::counts::counts_section;
-use super::devices::device_name;
+use super::devices::{CANNOT_BE_TOLD, device_name, is_untold};
 use super::text::{MAX_TOLD, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
 use super::words::{factor, of_stage, outcome, told, values};
 use crate::NextStep;
@@ -286,6 +286,9 @@ fn devices(comparison: &Comparison) -> Option<Section> {
 
 /// How many times as often as on the first side a device's slack was exceeded, with an interval.
 pub(super) fn times_as_often(row: &DeviceComparison) -> String {
+    if is_untold(row) {
+        return CANNOT_BE_TOLD.to_owned();
+    }
     let ratio = &row.ratio;
     match (ratio.low, ratio.estimate, ratio.high) {
         (Some(low), Some(estimate), Some(high)) => {
