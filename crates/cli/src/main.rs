@@ -138,7 +138,8 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
         }
         _ => one_line(&error.to_string()),
     };
-    let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words)).or_else(|| of_exports(error));
+    let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
+    let instead = instead.or_else(|| of_exports(error)).or_else(|| of_devices(error, words));
     let (message, suggested) = match suggestion(error).or_else(|| subcommand_meant(error, words)) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
@@ -264,6 +265,16 @@ const EXPORTS: [(&str, &str); 3] = [
 fn of_exports(error: &clap::Error) -> Option<&'static str> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
     EXPORTS.iter().find(|(option, _)| unknown == option).map(|(_, instead)| *instead)
+}
+
+/// How a device is asked about, where a command measures or shows threads only.
+fn of_devices(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'))?;
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_it = unknown == "--device" && (command == "record" || command == "report");
+    is_it.then_some(
+        "`punctual check --device` measures for a device, `punctual forecast RECORDING --device` judges by a recording",
+    )
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

@@ -189,6 +189,8 @@ const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
     (&["record", "--breaktrace", "100"], "--breaktrace is -b here"),
     (&["record", "-N"], "-N is not needed here"),
     (&["record", "--laptop"], "--laptop is --no-power-request here"),
+    (&["record", "--device", "audio 64@48kHz"], "`punctual check --device` measures for a device"),
+    (&["report", "a", "--device", "audio"], "`punctual forecast RECORDING --device` judges"),
 ];
 
 /// Each is wrong usage, and its hint names the option that does the same here.
