@@ -2,7 +2,7 @@
 
 use super::artifacts::Artifacts;
 use crate::args::CheckArguments;
-use crate::output::{Output, Usage};
+use crate::output::{Output, Usage, note};
 use crate::progress::{InParts, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_device::{Profile, parse_want};
@@ -80,8 +80,19 @@ fn plan(arguments: &CheckArguments, devices: &[Profile]) -> Result<Plan, Usage> 
     {
         return Err(Usage(said));
     }
+    if arguments.device.is_empty()
+        && let Some(said) = frames_or_time(&plan.command_line)
+    {
+        note(&said);
+    }
     plan.duration_ns = Some(arguments.duration);
     Ok(plan)
+}
+
+/// What to tell whoever gave a bare number for the period that many have as a buffer's frames, and asked about no device.
+fn frames_or_time(words: &[String]) -> Option<String> {
+    let number = bare_interval(words).filter(|number| number.is_power_of_two() && *number >= 16)?;
+    Some(format!("-i {number} is {number} us; as long as {number} frames at 48 kHz is -i {number}@48kHz"))
 }
 
 /// What to ask whoever gave a bare number for the period that is how many frames a device has in one, and so was hardly
@@ -208,6 +219,21 @@ mod tests {
         }
         assert_eq!(said("-i 64", "audio 128@48kHz"), None);
         assert_eq!(said("-i 500", "5g-slot"), None);
+    }
+
+    #[test]
+    fn a_bare_number_that_may_be_frames_is_told_to_be_a_time() {
+        let said = |words: &str| {
+            let words: Vec<String> = format!("punctual check {words}").split(' ').map(str::to_owned).collect();
+            frames_or_time(&words)
+        };
+        assert_eq!(
+            said("-i 64 -D 1s").as_deref(),
+            Some("-i 64 is 64 us; as long as 64 frames at 48 kHz is -i 64@48kHz")
+        );
+        for words in ["-i 1000", "-i 64us", "-i 64@48kHz", "-D 64"] {
+            assert_eq!(said(words), None, "{words}");
+        }
     }
 
     #[test]
