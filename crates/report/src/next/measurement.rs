@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 /// A command longer than this, characters, is not repeated: the reader fills it in.
 const MAX_COMMAND: usize = 240;
+/// What prints the numbers of threads that run now.
+const NUMBERS: &str = "`ps -eLo tid,comm`";
 /// The quantile of the total above which it is worth asking who was responsible.
 const WORTH_ASKING: f64 = 0.99;
 /// The same if that many were too many.
@@ -110,7 +112,8 @@ fn real_time(measurement: &Measurement, document: &Document) -> Option<NextStep>
     let waited = document.distributions.sum(|key| key.stage == Stage::Total && key.measure == *measure);
     let waited_ns = waited.max().filter(|waited_ns| *waited_ns > count.longest_ns / 2)?;
     let purpose = format!(
-        "gives {} a real-time priority while it runs: it has none, and waited for its CPU for up to {}",
+        "gives {} a real-time priority while it runs: it has none, and waited for its CPU for up to {}; started anew, it has \
+         another number ({NUMBERS})",
         printable(name),
         format_ns(waited_ns)
     );
@@ -359,7 +362,7 @@ mod tests {
             said("rcu_preempt other", 1, 4_300_000).as_deref(),
             Some(
                 "next: `sudo chrt -f -p 50 15` gives rcu_preempt a real-time priority while it runs: it has none, and waited \
-                 for its CPU for up to 4.29 ms"
+                 for its CPU for up to 4.29 ms; started anew, it has another number (`ps -eLo tid,comm`)"
             )
         );
         for (measure, overruns, longest_ns) in [

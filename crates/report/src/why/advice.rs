@@ -24,6 +24,9 @@ const LATE_THREAD: &str = "TID";
 /// Stands in a remedy for the number of its process.
 const LATE_PROCESS: &str = "/proc/PID/";
 
+/// Stands behind a remedy with its number: a program that is started anew has others.
+const STARTED_ANEW: &str = "If it was started anew since, `ps -eLo tid,comm` has its number.";
+
 /// What a remedy says of a thread that runs, and what of a program that is to be started.
 const FOR_STARTED: [(&str, &str); 3] = [
     ("`sudo chrt -f -p 50 TID`", "start its program under `sudo chrt -f 50`"),
@@ -97,8 +100,10 @@ impl Advice {
             if has_ended {
                 return FOR_STARTED.iter().fold(remedy, |told, (running, started)| told.replace(running, started));
             }
+            let anew = if tid.is_some() && remedy.contains(LATE_THREAD) { STARTED_ANEW } else { "" };
             let told = named(remedy, LATE_THREAD, tid.map(|tid| tid.to_string()));
-            named(told, LATE_PROCESS, process.map(|process| format!("/proc/{process}/")))
+            let told = named(told, LATE_PROCESS, process.map(|process| format!("/proc/{process}/")));
+            format!("{told} {anew}").trim_end().to_owned()
         };
         Advice { remedy: self.remedy.map(told), ..self }
     }
@@ -312,7 +317,9 @@ mod tests {
         let give = "Give the late thread a real-time priority if its work is short: ";
         let runs_on = said(Some(FollowedLoops::RunOn), 1_024);
         assert!(runs_on.starts_with(&format!("{give}`sudo chrt -f -p 50 7`. Otherwise ")), "{runs_on}");
+        assert!(runs_on.ends_with(STARTED_ANEW), "{runs_on}");
         let ended = said(Some(FollowedLoops::EndedWithCommand), 1_024);
+        assert!(!ended.contains(STARTED_ANEW), "{ended}");
         assert!(ended.starts_with(&format!("{give}start its program under `sudo chrt -f 50`. ")), "{ended}");
         // Of other threads nobody knows whether their work is short; one that is scheduled as idle has advice of its own.
         assert!(said(None, 1_024).starts_with("Give the late thread's session more weight"));
