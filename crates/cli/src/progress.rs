@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::{Observation, Waiting};
 use punctual_recording::{Totals, format_ns, printable};
 use punctual_study::GettingReady;
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -272,9 +273,67 @@ impl ReadyProgress {
     }
 }
 
+/// How long a measurement takes before its first wakeup and after its last one, for a note where that is long: on a busy machine
+/// everything but the measured threads waits for its CPU.
+pub(crate) struct Around {
+    begun: Instant,
+    warm_up: Cell<Duration>,
+    measured: Cell<Option<(Instant, Instant)>>,
+}
+
+impl Around {
+    pub(crate) fn begin() -> Around {
+        Around { begun: Instant::now(), warm_up: Cell::new(Duration::ZERO), measured: Cell::new(None) }
+    }
+
+    /// Takes note of the time that a load was to warm up, and passes it on.
+    pub(crate) fn ready(&self, stage: GettingReady) -> GettingReady {
+        if let GettingReady::WarmingUp(_, warm_up) = stage {
+            self.warm_up.set(warm_up);
+        }
+        stage
+    }
+
+    /// Something is measured now.
+    pub(crate) fn observed(&self) {
+        let now = Instant::now();
+        self.measured.set(Some((self.measured.get().map_or(now, |(first, _)| first), now)));
+    }
+
+    /// Says how long it took beside what was measured.
+    pub(crate) fn tell(&self) {
+        let Some((first, last)) = self.measured.get() else { return };
+        let before = first.saturating_duration_since(self.begun).saturating_sub(self.warm_up.get());
+        if let Some(said) = around_in_words(before, last.elapsed()) {
+            note(&said);
+        }
+    }
+}
+
+fn around_in_words(before: Duration, after: Duration) -> Option<String> {
+    const LONG: Duration = Duration::from_secs(2);
+    let [before_ns, after_ns] = [before, after].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    (before.saturating_add(after) >= LONG).then(|| {
+        format!(
+            "beside the measurement itself it took {} to begin (loading programs, reading symbols, starting the load) and {} to end \
+             (stopping the load, writing what was left)",
+            format_ns(before_ns),
+            format_ns(after_ns)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_measurement_took_beside_itself_is_said_where_it_is_long() {
+        let said = |before, after| around_in_words(Duration::from_millis(before), Duration::from_millis(after));
+        assert_eq!(said(900, 1_000), None);
+        let long = said(7_100, 3_200).unwrap_or_default();
+        assert!(long.contains("it took 7.10 s to begin (") && long.contains(" and 3.20 s to end ("), "{long}");
+    }
 
     #[test]
     fn no_bar_is_full_before_the_end() {

@@ -5,7 +5,7 @@ use super::looked_after::{LookedAfter, looked_after};
 use super::unread::Unread;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
-use crate::progress::{Progress, ReadyProgress};
+use crate::progress::{Around, Progress, ReadyProgress};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Via};
@@ -24,11 +24,13 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let interrupted = Interrupted::watch();
     let mut progress = Progress::new(arguments.threads.quiet, "recording");
     let mut ready = ReadyProgress::new(arguments.threads.quiet);
+    let around = Around::begin();
     let result = punctual_study::record_under_watched(
         plan.clone(),
         &load,
-        &mut |stage| ready.show(stage) && !interrupted.is_set(),
+        &mut |stage| ready.show(around.ready(stage)) && !interrupted.is_set(),
         &mut |observation| {
+            around.observed();
             progress.show(observation);
             interrupted.step()
         },
@@ -36,6 +38,7 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     ready.done();
     progress.done();
     let outcome = result?;
+    around.tell();
     let exit_code = super::limits_exit_code(&outcome.document.limits);
     let exit_code = exit_code.max(super::load_exit_code([&outcome.document], arguments.ignore_failure));
     let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason.is_failure());

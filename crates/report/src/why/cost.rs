@@ -41,7 +41,7 @@ pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     }
     let beside_ns = recorder.starting_ns.saturating_add(recorder.finishing_ns);
     if beside_ns > 0 {
-        let _ = write!(lines, "; start-up and shutdown {}", format_ns(beside_ns));
+        let _ = write!(lines, "; start-up and shutdown {} of CPU", format_ns(beside_ns));
     }
     lines
 }
@@ -76,7 +76,10 @@ mod tests {
         recorder.starting_ns = 20_000_000_000;
         recorder.finishing_ns = 16_700_000_000;
         assert_eq!(cpu_share(&recorder), Some(0.002));
-        assert!(recorder_lines(&recorder, false).ends_with("in all 0.20 % of each CPU; start-up and shutdown 36.7 s"));
+        assert!(
+            recorder_lines(&recorder, false)
+                .ends_with("in all 0.20 % of each CPU; start-up and shutdown 36.7 s of CPU")
+        );
         recorder.programs_ns = None;
         assert_eq!(cpu_share(&recorder), None);
         assert!(recorder_lines(&recorder, false).contains("programs unknown"));
