@@ -46,7 +46,7 @@ pub use next::{
     fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, written_period,
 };
 pub use recording::answer::ReportAnswer;
-pub use recording::device_verdict::devices_verdict;
+pub use recording::device_verdict::{devices_verdict, devices_verdict_lines};
 pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};

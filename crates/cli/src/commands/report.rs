@@ -126,7 +126,15 @@ pub(super) fn write_page(
         measured.measurement.verdict.clone_from(&said.verdict);
         measured.measurement.next.clone_from(&said.next);
     }
-    let page = measured.page(devices).html();
+    let mut page = measured.page(devices);
+    // Several devices in one paragraph are a wall of text on a small screen.
+    if let Some(said) = said.filter(|_| devices.len() > 1) {
+        let lines = punctual_report::devices_verdict_lines(said);
+        if let Some(rest) = said.verdict.strip_prefix(&lines.join(" ")) {
+            page.verdict = lines.join("\n") + rest;
+        }
+    }
+    let page = page.html();
     let code = measured.unread.tell(artifacts);
     match page {
         Ok(page) => code.max(artifacts.write(file, page)),

@@ -16,7 +16,7 @@ pub(crate) struct Head<'a> {
     pub(crate) title: &'a str,
     /// A line above the heading: the command, the machine, the date.
     pub(crate) context: &'a str,
-    /// The answer, in a sentence or two.
+    /// The answer, in a sentence or two, or one a line.
     pub(crate) verdict: &'a str,
     /// What to run next.
     pub(crate) next: &'a [NextStep],
@@ -31,11 +31,10 @@ impl Head<'_> {
     pub(crate) fn html<'s>(&self, sections: impl Iterator<Item = (&'s str, &'s str)>) -> String {
         let mut body = format!(
             "<a class=\"skip\" href=\"#main\">Skip to the pictures and tables</a>\n<header>\n<p class=\"context\">{}</p>\n\
-             <h1>{}</h1>\n<p class=\"verdict{}\">{}</p>\n",
+             <h1>{}</h1>\n{}",
             escape(self.context),
             escape(self.title),
-            if self.verdict.len() > LONG { " long" } else { "" },
-            prose(self.verdict)
+            answer(self.verdict)
         );
         steps(self.next, &mut body);
         list("warnings", "Know this first", self.warnings, &mut body);
@@ -47,6 +46,16 @@ impl Head<'_> {
         body.push_str("</ul></nav>\n");
         body
     }
+}
+
+/// The answer as a paragraph, or as a list where it consists of lines.
+fn answer(verdict: &str) -> String {
+    let long = if verdict.len() > LONG { " long" } else { "" };
+    if !verdict.contains('\n') {
+        return format!("<p class=\"verdict{long}\">{}</p>\n", prose(verdict));
+    }
+    let items: String = verdict.lines().map(|line| format!("<li>{}</li>\n", prose(line))).collect();
+    format!("<ul class=\"verdict{long}\">\n{items}</ul>\n")
 }
 
 /// A section of a page that no script draws.
@@ -130,6 +139,13 @@ mod tests {
         let mut short = String::new();
         list("warnings", "Know this first", &lines[..3], &mut short);
         assert!(short.matches("<li>").count() == 3 && !short.contains("<details>"), "{short}");
+    }
+
+    #[test]
+    fn an_answer_of_several_lines_is_a_list() {
+        assert_eq!(answer("a < b."), "<p class=\"verdict\">a &lt; b.</p>\n");
+        let list = "<ul class=\"verdict\">\n<li>a &lt; b.</li>\n<li>c.</li>\n</ul>\n";
+        assert_eq!(answer("a < b.\nc."), list);
     }
 
     /// Pages are looked at for faults of layout in one theme only: so the other may move nothing.

@@ -15,9 +15,14 @@ pub(super) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, o
 
 /// The verdict of a check of devices, one sentence each, after what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
+    devices_verdict_lines(measurement).join(" ")
+}
+
+/// The same, one of its sentences a line: a page lists them.
+pub fn devices_verdict_lines(measurement: &Measurement) -> Vec<String> {
     let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
     if documents.iter().all(|document| total(document).count() == 0) {
-        return recording_verdict(&documents);
+        return vec![recording_verdict(&documents)];
     }
     let devices = judged_devices(&measurement.devices);
     let mut sentences: Vec<String> = devices
@@ -30,7 +35,13 @@ pub fn devices_verdict(measurement: &Measurement) -> String {
         .collect();
     sentences.push(format!("The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and ")));
     sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
-    format!("{}{}{}{}", conditions(&documents), sentences.join(" "), not_idle(&documents), rested(&documents))
+    if let Some(first) = sentences.first_mut() {
+        first.insert_str(0, &conditions(&documents));
+    }
+    if let Some(last) = sentences.last_mut() {
+        *last += &format!("{}{}", not_idle(&documents), rested(&documents));
+    }
+    sentences
 }
 
 /// The devices that were judged, each once, in the order of the question.

@@ -60,7 +60,7 @@ pub struct Page {
     pub title: String,
     /// A line above the heading: the command, the machine, the date.
     pub context: String,
-    /// The answer, in a sentence or two.
+    /// The answer, in a sentence or two, or one a line.
     pub verdict: String,
     /// What to run next.
     pub next: Vec<NextStep>,

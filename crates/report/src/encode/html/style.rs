@@ -14,6 +14,7 @@ header{padding-top:1.2rem}
 h1{margin:.2rem 0 .6rem;line-height:1.25;overflow-wrap:anywhere}
 header .verdict{font-size:1.25rem;line-height:1.4;border-left:.3rem solid var(--mark);padding:.1rem 0 .1rem .9rem;margin:.6rem 0 1rem;
 overflow-wrap:anywhere}
+ul.verdict{list-style:none}ul.verdict li+li{margin-top:.4rem}
 header .verdict.long{font-size:1rem;font-weight:400}
 h3,caption,figcaption,.legend{overflow-wrap:anywhere}
 ul.next{list-style:none;margin:.4rem 0 .8rem;padding:0;font-size:.92rem;overflow-wrap:anywhere}
