@@ -44,7 +44,7 @@ fn a_page_that_is_asked_for_at_once_is_that_of_report() {
     assert!(met >= 3, "only {met} commands measured");
 }
 
-/// The recordings alone do not tell which devices the user asked about.
+/// So has the report of its recordings: the command that made them tells which devices the user asked about.
 #[test]
 fn the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer() {
     const NAME: &str = "the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer";
@@ -62,6 +62,9 @@ fn the_page_of_a_check_of_a_device_has_the_verdict_of_its_answer() {
     let beginning: Vec<&str> = verdict.split(' ').take(4).collect();
     let page = std::fs::read_to_string(directory.path().join("now.html")).unwrap();
     assert!(page.contains(&beginning.join(" ")), "{verdict}");
+    let report = json(&run(directory.path(), &words("report checked --json")));
+    let said = report["verdict"].as_str().unwrap();
+    assert!(said.starts_with(&beginning.join(" ")), "{said}\n{verdict}");
 }
 
 #[test]

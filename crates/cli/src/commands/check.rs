@@ -5,7 +5,7 @@ use crate::args::CheckArguments;
 use crate::output::{Output, Usage, note};
 use crate::progress::{InParts, ReadyProgress};
 use crate::signals::Interrupted;
-use punctual_device::{Profile, parse_want};
+use punctual_device::Profile;
 use punctual_forecast::{JudgedDevice, Outcome};
 use punctual_load::Load;
 use punctual_probe::{Plan, Policy};
@@ -150,18 +150,8 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     if arguments.device.is_empty() {
         return Ok(punctual_study::usual_devices());
     }
-    let want_s = arguments.want.as_deref().map(parse_want).transpose().map_err(|error| Usage(error.to_string()))?;
-    let parse = |spec: &String| -> anyhow::Result<Profile> {
-        let mut device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
-        if let Some(want_s) = want_s {
-            device = device.with_want(want_s);
-        }
-        let Some(compute) = &arguments.compute else { return Ok(device) };
-        let device = device.with_written_compute(compute).map_err(|error| Usage(error.to_string()))?;
-        device.usable_slack_ns().map_err(|error| Usage(error.to_string()))?;
-        Ok(device)
-    };
-    arguments.device.iter().map(parse).collect()
+    let specs: Vec<&str> = arguments.device.iter().map(String::as_str).collect();
+    Ok(super::asked_devices::parsed(&catalogue, &specs, arguments.want.as_deref(), arguments.compute.as_deref())?)
 }
 
 /// A device whose periods are shorter than this would be measured with threads that take much of a CPU themselves; one

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod artifacts;
+mod asked_devices;
 pub(crate) mod budget;
 pub(crate) mod capabilities;
 pub(crate) mod check;

@@ -1,6 +1,7 @@
 //! `punctual report`.
 
 use super::artifacts::Artifacts;
+use super::asked_devices;
 use super::device::Activated;
 use super::unread::{CYCLES, INTERARRIVAL, PICTURES, SUMS, Unread, WAKEUPS};
 use crate::args::ReportArguments;
@@ -49,6 +50,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if cycle_ns.is_some() && measured.measurement.cycles.is_empty() && !measured.unread.is_without(CYCLES) {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()).into());
     }
+    let asked = measured.ask(arguments);
     let mut interarrival = Vec::new();
     for path in &recordings {
         let found = measured.unread.unless(interarrival_of(path, arguments), INTERARRIVAL)?;
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     let activated = Activated::among(&recordings)?;
     let runs: Vec<Run<'_>> = activated.iter().map(Activated::run).collect();
     if let Some(path) = &arguments.html {
-        let page = with_device_runs(measured.page(&punctual_study::usual_devices()), &runs).html()?;
+        let page = with_device_runs(measured.page(&asked), &runs).html()?;
         measured.measurement.exit_code = measured.measurement.exit_code.max(artifacts.write(path, page));
     }
     let missing = measured.missing_rows();
@@ -228,11 +230,28 @@ impl Measured {
         self.measurement.verdict = verdict(&self.measurement);
     }
 
+    /// Judges the devices that the check of these recordings was asked about, if it was and no limit is asked about now; gives
+    /// those of the page.
+    fn ask(&mut self, arguments: &ReportArguments) -> Vec<Profile> {
+        let asked = asked_devices::of_recordings(&self.measurement.parts);
+        if asked.is_empty() || arguments.limit.is_some() {
+            return punctual_study::usual_devices();
+        }
+        let parts = self.measurement.parts.iter().zip(&self.paths);
+        self.measurement.devices =
+            parts.flat_map(|((_, document), paths)| asked_devices::judged(document, paths, &asked, true)).collect();
+        if !self.measurement.devices.is_empty() {
+            self.measurement.verdict = punctual_report::devices_verdict(&self.measurement);
+            self.measurement.next = punctual_report::after_measurement(&self.measurement, &punctual_load::names());
+        }
+        asked
+    }
+
     /// Makes the page. From then on the measurement says what devices would have met.
     fn page(&mut self, asked: &[Profile]) -> Page {
         let parts = self.measurement.parts.iter().zip(&self.paths);
         let devices: Vec<Vec<JudgedDevice>> =
-            parts.map(|((_, document), paths)| devices_of(document, paths, asked)).collect();
+            parts.map(|((_, document), paths)| asked_devices::judged(document, paths, asked, false)).collect();
         self.measurement.devices = devices.iter().flatten().cloned().collect();
         let mut page = recording_page(&self.measurement, &devices, &self.recorded);
         page.warnings.extend(self.unread.lines().map(|line| printable(&line)));
@@ -471,17 +490,4 @@ fn watched(recording: &Recording) -> anyhow::Result<HashMap<&str, (u64, Vec<Bloc
         own.extend(ends.get(&task.tid).into_iter().flatten().flatten());
     }
     Ok(watched)
-}
-
-/// What devices would have met. A recording that cannot support a forecast still makes a page.
-pub(super) fn devices_of(document: &Document, paths: &[PathBuf], asked: &[Profile]) -> Vec<JudgedDevice> {
-    let judged =
-        super::forecast::inputs(paths).and_then(|inputs| Ok(punctual_study::judge(document, &inputs, asked, false)?));
-    match judged {
-        Ok(judged) => judged,
-        Err(error) => {
-            output::note(&format!("no forecast for devices: {error:#}"));
-            Vec::new()
-        }
-    }
 }
