@@ -1,6 +1,6 @@
 //! After a forecast.
 
-use super::longer::{FIRST_STEP_S, first_step, longer_name};
+use super::longer::{FIRST_STEP_S, first_step, is_of, longer_name, with_buffers};
 use super::measurement::as_threshold;
 use super::options::load_option;
 use super::{NextStep, few};
@@ -182,20 +182,6 @@ impl<'a> ForecastAsked<'a> {
     fn named(&self, device: &DeviceAnswer) -> Option<&'a String> {
         self.devices.iter().find(|spec| is_of(spec, &device.device.id))
     }
-}
-
-/// Whether a specification is of the device with this id.
-fn is_of(spec: &str, id: &str) -> bool {
-    spec.split_whitespace().next() == Some(id)
-}
-
-/// A specification with another number of buffers.
-fn with_buffers(spec: &str, buffers: u32) -> String {
-    let is_number = |word: &str| word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
-    // The first word is the id, whatever it looks like.
-    let kept = spec.split_whitespace().enumerate().filter(|(place, word)| *place == 0 || !is_number(word));
-    let kept: Vec<&str> = kept.map(|(_, word)| word).collect();
-    format!("{} x{buffers}", kept.join(" "))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Measuring on, until what was too early to say can be said.
 
 use super::NextStep;
-use super::options::{load_option, own_options};
+use super::options::{every_value, load_option, own_options};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
 use punctual_forecast::{JudgedDevice, Outcome, format_seconds};
-use punctual_recording::{Document, NO_LOAD, printable_path};
+use punctual_recording::{Document, NO_LOAD, printable, printable_path};
 use std::path::PathBuf;
 
 /// Nobody starts a recording of days to learn whether it was worth it: of more than two hours the first one, s, is the
@@ -42,6 +42,63 @@ pub(super) fn until_told(measurement: &Measurement, devices: &str, known_loads: 
     let (row, further_s) = open.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
     let (_, document) = measurement.parts.iter().find(|(_, document)| load_name(document) == row.load)?;
     step((row, further_s), document, &paths(measurement), devices, known_loads)
+}
+
+/// The recording that shows whether the buffers with which a missed device would not have run dry are enough, or its first hour,
+/// under the load of this document. `options` is what else was asked of the devices.
+pub(super) fn until_shown(
+    measurement: &Measurement,
+    document: &Document,
+    options: &str,
+    known_loads: &[&str],
+) -> Option<NextStep> {
+    let specs = every_value(&document.provenance.command_line, "--device");
+    let own = |row: &&JudgedDevice| row.load == load_name(document) && row.late_wakeups > 0;
+    let players = measurement.devices.iter().filter(own).filter(|row| !row.answer.device.is_loop());
+    let advised = players.filter_map(|row| {
+        let advice = row.answer.advice.as_ref()?;
+        Some((row, advice.measure_further_s?, advice.never_exceeded.as_ref()?.device.buffers))
+    });
+    let (row, further_s, buffers) = advised.max_by_key(|(.., buffers)| *buffers)?;
+    let load = load_option(&row.load, known_loads);
+    // A load without a name cannot be asked for again.
+    if specs.is_empty() || (load.is_empty() && row.load != NO_LOAD) {
+        return None;
+    }
+    let recordings = paths(measurement);
+    let (again, longer) = (own_options(document)?, longer_name(&recordings, &row.load));
+    let device = row.answer.device.id.as_str();
+    let devices = specs.iter().map(|spec| match is_of(spec, device) {
+        true => format!(" --device {}", shell_word(&printable(&with_buffers(spec, buffers)))),
+        false => format!(" --device {}", shell_word(&printable(spec))),
+    });
+    let devices: String = devices.collect();
+    let all: Vec<String> = recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
+    let length = match further_s > 2.0 * FIRST_STEP_S {
+        true => format!("the first hour of the {} that it takes", format_seconds(further_s)),
+        false => "long enough".to_owned(),
+    };
+    let purpose = format!(
+        "measures {length} to tell whether {buffers} buffers are enough for {device}; then run `punctual forecast {} \
+         {longer}{devices}{options}`",
+        all.join(" ")
+    );
+    let command = format!("sudo punctual record -D {}{again}{load} -o {longer}", first_step(further_s));
+    Some(NextStep::new(&purpose, command))
+}
+
+/// Whether a specification is of the device with this id.
+pub(super) fn is_of(spec: &str, id: &str) -> bool {
+    spec.split_whitespace().next() == Some(id)
+}
+
+/// A specification with another number of buffers.
+pub(super) fn with_buffers(spec: &str, buffers: u32) -> String {
+    let is_number = |word: &str| word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
+    // The first word is the id, whatever it looks like.
+    let kept = spec.split_whitespace().enumerate().filter(|(place, word)| *place == 0 || !is_number(word));
+    let kept: Vec<&str> = kept.map(|(_, word)| word).collect();
+    format!("{} x{buffers}", kept.join(" "))
 }
 
 fn paths(measurement: &Measurement) -> Vec<PathBuf> {
@@ -122,5 +179,36 @@ mod tests {
         {
             assert_eq!(said(outcome, 600.0, late, devices), None, "{outcome:?} {late} {devices}");
         }
+    }
+
+    #[test]
+    fn buffers_that_are_not_shown_to_be_enough_are_measured_under_the_load_that_decides() {
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let said = |document: &Document, stalls: u64, advise: bool| {
+            let device = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap().with_want(10 * 86_400);
+            let question = Question { devices: vec![device], advise, ..Question::default() };
+            let answer = answer(&[input(stalls, 0)], &question).unwrap().groups.remove(0).devices.remove(0);
+            let load = load_name(document).to_owned();
+            let (late_wakeups, late_wakeups_on_worst_cpu) = (stalls, stalls);
+            let row =
+                JudgedDevice { load, measure: "fifo:80".to_owned(), answer, late_wakeups, late_wakeups_on_worst_cpu };
+            let parts = vec![(PathBuf::from("a/loaded.punctual"), document.clone())];
+            let measurement = Measurement { parts, devices: vec![row], ..Measurement::default() };
+            until_shown(&measurement, document, " --want 1/week", &["mixed"])
+        };
+        assert_eq!(said(&document, 3_000, true), None, "nobody asked about a device");
+        document.provenance.command_line.extend(["--device", "audio 64@48kHz x2"].map(str::to_owned));
+        let step = said(&document, 3_000, true).expect("10 buffers are not shown to be enough");
+        assert!(step.command.starts_with("sudo punctual record -D 1h"), "{step}");
+        assert!(step.command.ends_with(" --load mixed -o longer-mixed.punctual"), "{step}");
+        let question = "to tell whether 10 buffers are enough for audio; then run `punctual forecast a/loaded.punctual \
+                        longer-mixed.punctual --device 'audio 64@48kHz x10' --want 1/week`";
+        assert!(
+            step.purpose.starts_with("measures the first hour of the ") && step.purpose.ends_with(question),
+            "{step}"
+        );
+        assert_eq!(said(&document, 3_000, false), None, "what would be enough was not asked");
+        assert_eq!(said(&document, 0, true), None, "nothing was late");
     }
 }

@@ -1,6 +1,6 @@
 //! After a measurement of wakeups.
 
-use super::longer::until_told;
+use super::longer::{until_shown, until_told};
 use super::options::{as_written, every_written, exact_time, listed, load_option, own_options, same_threads};
 use super::{NextStep, few};
 use crate::layout::{is_simulated, shell_word};
@@ -55,6 +55,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         };
         steps.push(NextStep::new(&purpose, command));
     }
+    steps.extend(until_shown(measurement, document, &of_devices(document), known_loads));
     steps.extend(on_isolated(document));
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
     let is_counted = |measure: &str| {
