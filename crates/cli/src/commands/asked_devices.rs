@@ -4,6 +4,7 @@ use crate::output::{self, Usage};
 use punctual_device::{Catalogue, Profile, parse_want};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
+use punctual_report::{Measurement, devices_verdict_lines};
 use std::path::PathBuf;
 
 /// No more devices than this are taken from a recording: a file may name any number.
@@ -66,6 +67,17 @@ pub(super) fn judged(document: &Document, paths: &[PathBuf], asked: &[Profile], 
             Vec::new()
         }
     }
+}
+
+/// The answer about several devices, one sentence a line: in one paragraph they are a wall of text on a small screen.
+pub(super) fn listed(measurement: &Measurement) -> Option<String> {
+    let one = &measurement.devices.first()?.answer.device;
+    if measurement.devices.iter().all(|row| row.answer.device == *one) {
+        return None;
+    }
+    let lines = devices_verdict_lines(measurement);
+    let rest = measurement.verdict.strip_prefix(&lines.join(" "))?;
+    Some(lines.join("\n") + rest)
 }
 
 /// The values of an option that may be repeated.

@@ -126,17 +126,10 @@ pub(super) fn write_page(
     count_cycles(&mut measured.measurement, &measured.paths, None, None, &mut measured.unread);
     if let Some(said) = said {
         measured.measurement.verdict.clone_from(&said.verdict);
+        measured.measurement.devices.clone_from(&said.devices);
         measured.measurement.next.clone_from(&said.next);
     }
-    let mut page = measured.page(devices);
-    // Several devices in one paragraph are a wall of text on a small screen.
-    if let Some(said) = said.filter(|_| devices.len() > 1) {
-        let lines = punctual_report::devices_verdict_lines(said);
-        if let Some(rest) = said.verdict.strip_prefix(&lines.join(" ")) {
-            page.verdict = lines.join("\n") + rest;
-        }
-    }
-    let page = page.html();
+    let page = measured.page(devices).html();
     let code = measured.unread.tell(artifacts);
     match page {
         Ok(page) => code.max(artifacts.write(file, page)),
@@ -249,11 +242,13 @@ impl Measured {
 
     /// Makes the page. From then on the measurement says what devices would have met.
     fn page(&mut self, asked: &[Profile]) -> Page {
+        let listed = asked_devices::listed(&self.measurement);
         let parts = self.measurement.parts.iter().zip(&self.paths);
         let devices: Vec<Vec<JudgedDevice>> =
             parts.map(|((_, document), paths)| asked_devices::judged(document, paths, asked, false)).collect();
         self.measurement.devices = devices.iter().flatten().cloned().collect();
         let mut page = recording_page(&self.measurement, &devices, &self.recorded);
+        page.verdict = listed.unwrap_or(page.verdict);
         page.warnings.extend(self.unread.lines().map(|line| printable(&line)));
         page
     }
