@@ -18,7 +18,7 @@ use crate::own::process::{OwnProcess, Tally};
 use crate::own::{Ended, OwnCounts};
 use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::other_thread::Before;
-use punctual_kernel::reservation_watch::{Freed, ReservationWatch};
+use punctual_kernel::reservation_watch::{Freed, ReservationWatch, Stillness};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, clock};
@@ -30,6 +30,12 @@ use std::time::{Duration, Instant};
 
 /// A machine that computes more slowly than when it was calibrated may take this many times as long, and no more.
 const SLOWER: f64 = 1.8;
+/// Threads that are told to end get this long.
+const ENDING: Duration = Duration::from_millis(300);
+/// Those with a reservation that have not ended by then are made ordinary, so many times at most: a governor may be setting it again.
+const MAX_GIVEN_BACK: u32 = 3;
+/// A reservation with a longer period may give a thread no time meanwhile by its own rules, ns.
+const MAX_JUDGED_PERIOD_NS: u64 = 100_000_000;
 
 /// What was counted for a device. Blocks that arrived are taken or wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -79,6 +85,37 @@ struct Running {
     phase: usize,
     /// Whether its thread's reservation is the one that is watched.
     is_watched: bool,
+}
+
+impl Running {
+    /// Whether its work has a reservation of its own.
+    fn is_reserved(&self) -> bool {
+        matches!(self.setup.context, Context::Reservation(_))
+    }
+
+    /// The longest period of its reservations, ns; 0 without any.
+    fn reservation_ns(&self) -> u64 {
+        let own = if let Context::Reservation(reservation) = self.setup.context { reservation.period_ns } else { 0 };
+        let of_phases = self.setup.phases.iter().filter_map(|phase| phase.reservation);
+        of_phases.map(|reservation| reservation.period_ns).fold(own, u64::max)
+    }
+
+    fn worker(&self) -> Option<&Worker> {
+        match &self.place {
+            Place::Thread { worker, .. } => worker.as_ref(),
+            Place::Kernel => None,
+        }
+    }
+
+    /// Whether a thread of it has not ended yet.
+    fn is_ending(&self) -> bool {
+        self.worker().is_some_and(|worker| !worker.is_finished())
+    }
+
+    /// Whether the thread that does its work with a reservation has not ended yet.
+    fn keeps_reservation(&self) -> bool {
+        self.is_reserved() && self.worker().is_some_and(|worker| !worker.has_worked())
+    }
 }
 
 /// Devices at work. They stop when this is dropped.
@@ -203,12 +240,12 @@ impl Rig {
     pub fn free_stuck(&mut self) -> Vec<(usize, Freed)> {
         for device in &mut self.devices {
             let tid = device.control.tid.load(Relaxed);
-            // A competing one gets its reservation from its governor, period by period.
-            let is_reserved = matches!(device.setup.context, Context::Reservation(_)) && !device.setup.compete;
-            if is_reserved
+            if device.is_reserved()
                 && tid != 0
                 && !device.is_watched
                 && let Ok(now) = Before::of(tid)
+                // A competing one has none while it competes; its governor sets the same again.
+                && now.scheduling.reservation().is_some()
             {
                 self.watch.begin(&now, now.scheduling);
                 device.is_watched = true;
@@ -218,25 +255,54 @@ impl Rig {
         self.watch.look().into_iter().filter_map(|stuck| Some((of(stuck.tid)?, stuck.freed))).collect()
     }
 
-    /// Stops all devices and hands on the rest.
-    pub fn stop(&mut self, take: &mut dyn FnMut(usize, &Activation)) {
-        self.end();
+    /// Stops all devices and hands on the rest. Returns the index of each whose thread the kernel did not let run any more although it
+    /// had work to do and a reservation, which was given back so that it could end.
+    pub fn stop(&mut self, take: &mut dyn FnMut(usize, &Activation)) -> Vec<usize> {
+        let not_served = self.end();
         self.round(take);
+        not_served
     }
 
-    fn end(&mut self) {
+    /// Ends the devices' threads, also those that the kernel does not let run: a process with such a thread would never end.
+    fn end(&mut self) -> Vec<usize> {
         for device in &mut self.devices {
             device.control.stop.store(true, Relaxed);
             if let Some(kernel) = &mut device.kernel {
                 kernel.stop();
             }
         }
-        let asked = Instant::now();
-        let running = |device: &Running| match &device.place {
-            Place::Thread { worker: Some(worker), .. } => !worker.is_finished(),
-            _ => false,
+        let could_run = |device: &Running| {
+            let mut stillness = Stillness::default();
+            let could = device.keeps_reservation() && stillness.goes_on(device.control.tid.load(Relaxed));
+            could.then_some(stillness)
         };
-        while asked.elapsed() < Duration::from_millis(300) && self.devices.iter().any(running) {
+        let before: Vec<Option<Stillness>> = self.devices.iter().map(could_run).collect();
+        self.wait_while(Running::is_ending);
+        let mut not_served = Vec::new();
+        for (index, (device, stillness)) in self.devices.iter().zip(before).enumerate() {
+            let tid = device.control.tid.load(Relaxed);
+            let is_judged = device.keeps_reservation() && device.reservation_ns() <= MAX_JUDGED_PERIOD_NS;
+            if is_judged && stillness.is_some_and(|mut stillness| stillness.goes_on(tid)) {
+                not_served.push(index);
+            }
+        }
+        for _ in 0..MAX_GIVEN_BACK {
+            if !self.devices.iter().any(Running::keeps_reservation) {
+                break;
+            }
+            for device in self.devices.iter().filter(|device| device.keeps_reservation()) {
+                // One that has just ended cannot be set any more, and need not be.
+                let _ = scheduling::set_scheduling_of(device.control.tid.load(Relaxed), Scheduling::Other, false);
+            }
+            self.wait_while(Running::keeps_reservation);
+        }
+        not_served
+    }
+
+    /// Waits as long as this is so of any device, and no longer than threads get to end.
+    fn wait_while(&self, is_so: fn(&Running) -> bool) {
+        let asked = Instant::now();
+        while asked.elapsed() < ENDING && self.devices.iter().any(is_so) {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -311,7 +377,7 @@ impl Rig {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        self.end();
+        drop(self.end());
     }
 }
 

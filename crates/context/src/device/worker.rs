@@ -96,8 +96,13 @@ impl Worker {
         Ok(Worker { handle, governor })
     }
 
+    /// Whether the thread that does the work has ended.
+    pub(super) fn has_worked(&self) -> bool {
+        self.handle.is_finished()
+    }
+
     pub(super) fn is_finished(&self) -> bool {
-        self.handle.is_finished() && self.governor.as_ref().is_none_or(JoinHandle::is_finished)
+        self.has_worked() && self.governor.as_ref().is_none_or(JoinHandle::is_finished)
     }
 }
 

@@ -160,6 +160,9 @@ pub struct Ended {
 pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its \
                                threads were late then, which says nothing of the machine";
 
+/// In one of [`Provenance::fallbacks`], after the device's name.
+pub const NOT_SERVED: &str = "the kernel stopped serving this thread's reservation";
+
 /// One of [`Provenance::fallbacks`]: punctual's own threads rested.
 pub const THREADS_RESTED: &str = "real-time threads, punctual's own among them, left everything below them too little of a CPU: there \
                                   punctual's rested for 10 of every 100 ms, and those points of the grid count as missed";

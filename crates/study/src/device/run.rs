@@ -16,7 +16,7 @@ use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationWriter, DeviceSummary, Directory, Distribution, Document,
-    EndReason, Recording, RecordingKind, Wakeup, counted, format_ns,
+    EndReason, NOT_SERVED, Recording, RecordingKind, Wakeup, counted, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -170,11 +170,14 @@ impl Companion for Devices<'_> {
         Ok(Step::Go)
     }
 
-    fn stop(&mut self, _: u64, _: &mut Observation<'_>) -> Step {
+    fn stop(&mut self, _: u64, observation: &mut Observation<'_>) -> Step {
         self.competing = None;
         self.stopped_ns = clock::monotonic_ns();
         let Devices { plan, rig, summaries, judges, writer, .. } = self;
-        rig.stop(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
+        let not_served = rig.stop(&mut |index, activation| take(plan, summaries, judges, writer, index, activation));
+        for index in not_served {
+            observation.note(format!("{}: {NOT_SERVED}; it was given back", self.setups[index].name));
+        }
         let ran_ns = self.ran_ns();
         for (index, summary) in self.summaries.iter_mut().enumerate() {
             count(summary, &self.rig.counts(index), ran_ns);
@@ -221,9 +224,7 @@ impl<'a> Devices<'a> {
         for (index, freed) in self.rig.free_stuck() {
             let name = &self.setups[index].name;
             match freed {
-                Freed::SetAnew => observation.note(format!(
-                    "{name} had work to do and time reserved, but the kernel did not let it run: its reservation was set anew"
-                )),
+                Freed::SetAnew => observation.note(format!("{name}: {NOT_SERVED}; it was set anew")),
                 Freed::GivenUp(why) => return Some(Step::Stop(EndReason::Failed, Some(format!("{name}: {why}")))),
             }
         }

@@ -181,6 +181,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_reservation_that_the_kernel_stopped_serving_is_told_with_its_run() {
+        let mut document = crate::device::run::tests::document();
+        let activations =
+            ActivationDocument { devices: vec![DeviceSummary::default()], ..ActivationDocument::default() };
+        let said = |document: &punctual_recording::Document| {
+            let run = Run { path: Path::new("a"), document, activations: &activations };
+            text(&study_of(Ok(run), Some(true)))
+        };
+        assert!(!said(&document).contains("stopped serving"));
+        let note = format!("sdr: {}; it was given back", punctual_recording::NOT_SERVED);
+        document.provenance.fallbacks.push(note);
+        let told = said(&document);
+        let expected =
+            "note: irq beside spin:normal: the kernel stopped serving this thread's reservation; it was given back";
+        assert!(told.contains(expected), "{told}");
+    }
+
+    #[test]
     fn only_a_run_that_was_ended_early_is_said_to_be_cut() {
         let mut document = crate::device::run::tests::document();
         let activations = ActivationDocument::default();

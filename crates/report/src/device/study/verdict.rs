@@ -6,7 +6,7 @@ use crate::device::calibrated::{is_off, taken_ns};
 use crate::device::verdict::why_not_judged;
 use crate::layout::counted;
 use punctual_device::{keeps_up, pc99};
-use punctual_recording::{DeviceSummary, EndReason, agreeing, format_ns};
+use punctual_recording::{DeviceSummary, EndReason, NOT_SERVED, agreeing, format_ns};
 use std::fmt::Write as _;
 
 /// So many runs are named at most.
@@ -129,7 +129,8 @@ fn unjudged(study: &StudyReport<'_>) -> String {
 
 /// What must be known before believing the tables.
 pub(super) fn notes(study: &StudyReport<'_>) -> Vec<String> {
-    calibration_note(study).into_iter().chain(study.rows.iter().filter_map(unjudged_note)).collect()
+    let of_rows = study.rows.iter().flat_map(|row| [unjudged_note(row), not_served_note(row)]);
+    calibration_note(study).into_iter().chain(of_rows.flatten()).collect()
 }
 
 /// The runs in which a block's work took another time than was asked for, each with that time.
@@ -161,6 +162,15 @@ fn calibration(study: &StudyReport<'_>) -> String {
         ),
         _ => String::new(),
     }
+}
+
+/// Says of a run that the kernel stopped serving the device's reservation in it.
+fn not_served_note(row: &Row<'_>) -> Option<String> {
+    let run = row.run.as_ref().ok()?;
+    let note = run.document.provenance.fallbacks.iter().find(|note| note.contains(NOT_SERVED))?;
+    // It begins with the device, which is the same in all rows.
+    let said = note.split_once(": ").map_or(note.as_str(), |(_, said)| said);
+    Some(format!("{}: {said}", row.name()))
 }
 
 /// Why a run is not judged, as `report` says of its recording.
