@@ -90,8 +90,8 @@ fn comparatives(row: &CountComparison) -> [&'static str; 3] {
     }
 }
 
-/// That one side has more slow requests where only too few runs keep that from being a verdict: so many more are not called
-/// no difference.
+/// That one side has more slow requests, or underruns, where only too few runs keep that from being a verdict: so many more are
+/// not called no difference.
 fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Option<String> {
     let Standing::TooFewRuns { more } = standing else { return None };
     if !differs_without_a_verdict(row, standing) {
@@ -111,10 +111,11 @@ fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Opt
     ))
 }
 
-/// Whether slow requests are further apart than events that are independent of each other would be, and only too few runs
-/// keep that from being a verdict.
+/// Whether slow requests, or underruns, are further apart than events that are independent of each other would be, and only
+/// too few runs keep that from being a verdict.
 fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
-    let is_asked = matches!(row.what, Counted::Requests { .. }) && row.outcome == Outcome::NoDifference;
+    let is_asked = matches!(row.what, Counted::Requests { .. } | Counted::Underruns { .. })
+        && row.outcome == Outcome::NoDifference;
     let (a, b) = (row.a.exposure as f64, row.b.exposure as f64);
     let all = row.a.events as f64 + row.b.events as f64;
     if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || a <= 0.0 || b <= 0.0 {
@@ -392,6 +393,26 @@ mod tests {
         assert_eq!(sentence(&none, Standing::Systems), "Underruns of sdr: none on A or B (26 blocks and 1 block).");
         let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
         assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));
+    }
+
+    #[test]
+    fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
+        let told = |b: u64, standing| {
+            let what = Counted::Underruns { of: "v90".to_owned() };
+            let limits = [None, Some(0.0), Some(9.0)];
+            sentence(&row(what, (192, 1_250), (b, 1_251), limits, Outcome::NoDifference), standing)
+        };
+        let two_each = Standing::TooFewRuns { more: [1, 1] };
+        assert_eq!(
+            told(0, two_each),
+            "B has fewer underruns of v90 in these runs: 0 of 1,251 blocks on B, 192 of 1,250 blocks on A; these runs are too few \
+             for a verdict."
+        );
+        // About as many; and with enough runs, no difference was found.
+        for (b, standing) in [(190, two_each), (0, Standing::Systems)] {
+            let said = told(b, standing);
+            assert!(said.contains("difference in underruns of v90"), "{said}");
+        }
     }
 
     #[test]

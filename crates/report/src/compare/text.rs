@@ -122,6 +122,7 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let is_open = found == Outcome::NoDifference.name();
     let mut words = match (is_open, is_verdict) {
         (true, true) => "No detectable difference".to_owned(),
+        (true, false) if are_too_wide(ratio.low, ratio.high) => format!("These {of_runs} are too few to tell"),
         (true, false) => format!("These {of_runs} show no difference"),
         (false, true) => capitalized(found),
         (false, false) if ratio.high < 1.0 => format!("B is as late or less late in these {of_runs}"),
