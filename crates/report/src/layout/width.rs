@@ -163,7 +163,7 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
 const UNITS: [&str; 7] = ["%", "ns", "us", "ms", "s", "min", "h"];
 
 /// How long a space and the unit behind it are, bytes, if what stands before is a number; 0 if there is none.
-fn unit_behind(number: &str, rest: &str) -> usize {
+pub(super) fn unit_behind(number: &str, rest: &str) -> usize {
     let word = rest.strip_prefix(' ').and_then(|rest| rest.split(' ').next()).unwrap_or_default();
     let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
     if is_unit && number.ends_with(|letter: char| letter.is_ascii_digit()) { 1 + word.len() } else { 0 }

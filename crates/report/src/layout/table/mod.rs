@@ -1,7 +1,7 @@
 //! Tables.
 
 use super::markdown::table_of;
-use super::width::{is_markdown, width};
+use super::width::{is_markdown, unit_behind, width};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl Table {
             let natural = cells().flat_map(|(_, cell)| cell.lines().map(UnicodeWidthStr::width)).max().unwrap_or(0);
             let least = cells().map(|(row, cell)| match is_number && !(has_header && row == 0) {
                 true => cell.width(),
-                false => cell.split_whitespace().map(|word| word.width().min(LONG_WORD)).max().unwrap_or(0),
+                false => words(cell).map(|word| word.width().min(LONG_WORD)).max().unwrap_or(0),
             });
             let least = least.max().unwrap_or(0).min(natural);
             let body =
@@ -329,7 +329,7 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
             continue;
         }
         let mut current = String::new();
-        for word in line.split_whitespace() {
+        for word in words(line) {
             if !current.is_empty() && current.width() + 1 + word.width() <= width {
                 current.push(' ');
                 current += word;
@@ -345,20 +345,46 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The rest of a word after its beginning has filled lines.
-fn cut(word: &str, width: usize, lines: &mut Vec<String>) -> String {
-    let mut current = String::new();
-    let mut taken = 0;
-    for letter in word.chars() {
-        let wide = letter.width().unwrap_or(0);
-        if taken + wide > width && taken > 0 {
-            lines.push(std::mem::take(&mut current));
-            taken = 0;
+/// The words of a cell; a number and its unit are one.
+fn words(cell: &str) -> impl Iterator<Item = &str> {
+    let mut rest = cell.trim_start();
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
         }
-        current.push(letter);
-        taken += wide;
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let end = end + unit_behind(&rest[..end], &rest[end..]);
+        let (word, behind) = rest.split_at(end);
+        rest = behind.trim_start();
+        Some(word)
+    })
+}
+
+/// Where a word is cut that is too long for this width, bytes: behind the last `:` or `/` of what fits, so that the times of a
+/// reservation stay whole, unless that leaves most of the line empty.
+fn cut_at(word: &str, width: usize) -> Option<usize> {
+    let mut taken = 0;
+    let mut best = None;
+    for (at, letter) in word.char_indices() {
+        taken += letter.width().unwrap_or(0);
+        if taken > width && at > 0 {
+            return Some(best.unwrap_or(at));
+        }
+        if matches!(letter, ':' | '/') && 2 * taken >= width {
+            best = Some(at + 1);
+        }
     }
-    current
+    None
+}
+
+/// The rest of a word after its beginning has filled lines.
+fn cut(mut word: &str, width: usize, lines: &mut Vec<String>) -> String {
+    while let Some(end) = cut_at(word, width) {
+        let (line, rest) = word.split_at(end);
+        lines.push(line.to_owned());
+        word = rest;
+    }
+    word.to_owned()
 }
 
 #[cfg(test)]

@@ -32,6 +32,21 @@ fn sentences_stand_below_their_row() {
 }
 
 #[test]
+fn cells_keep_a_number_with_its_unit_and_a_reservation_with_its_times() {
+    let text = at(20, &["context", "kept"], 2..2, &[&["reservation:218us/640us", "up to 1.28 ms late"]]);
+    for whole in ["218us/", "640us", "1.28 ms"] {
+        assert!(text.contains(whole), "{whole}: {text}");
+    }
+    let lines = |cell: &str, width: usize| cell_lines(cell, width);
+    assert_eq!(lines("reservation:218us/640us", 22), ["reservation:218us/", "640us"]);
+    assert_eq!(lines("reservation:218us/640us", 14), ["reservation:", "218us/640us"]);
+    assert_eq!(lines("in every 16.0 ms of it", 13), ["in every", "16.0 ms of it"]);
+    // What is no place for a cut is cut where the line ends, and so is a word whose only such place comes too early.
+    assert_eq!(lines("aaaaaaaa", 3), ["aaa", "aaa", "aa"]);
+    assert_eq!(lines("/aaaaaaaa", 5), ["/aaaa", "aaaa"]);
+}
+
+#[test]
 fn many_numbers_come_in_parts_with_the_same_first_column() {
     let header = ["stage", "one", "two", "three", "four"];
     let rows: &[&[&str]] = &[&["irq", "111111.1", "222222.2", "333333.3", "444444.4"]];
