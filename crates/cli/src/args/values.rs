@@ -161,7 +161,13 @@ pub(crate) fn with_nearest_context(wrong: &str, text: &str) -> String {
     match meant_context(text) {
         Some(meant) => format!("{wrong}{}", did_you_mean(Some(&meant))),
         None if CONTEXTS.contains(&word) => wrong.to_owned(),
-        None => with_nearest(wrong, word, &CONTEXTS),
+        None => {
+            let named = nearest(word, &CONTEXTS);
+            // What stands behind the name was meant, too.
+            let whole = named.as_ref().map(|name| format!("{name}{}", &text[word.len()..]));
+            let meant = whole.filter(|whole| Context::parse(whole).is_ok()).or(named);
+            format!("{wrong}{}", did_you_mean(meant.as_deref()))
+        }
     }
 }
 
@@ -243,6 +249,20 @@ mod tests {
         for wrong in ["64", "64@48", "0@48kHz", "64/48000"] {
             let said = threshold_time(wrong).unwrap_err();
             assert!(said.contains("write") || said.contains("is written"), "{wrong}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_context_keeps_what_stands_behind_its_name() {
+        for (text, meant) in [
+            ("thrad:80", "`thread:80`"),
+            ("reservaton:2ms/8ms", "`reservation:2ms/8ms`"),
+            // What would be refused in its turn is not offered.
+            ("thrad:soon", "`thread`"),
+            ("softirk", "`softirq`"),
+        ] {
+            let said = context(text).unwrap_err();
+            assert!(said.contains(&format!("did you mean {meant}?")), "{said}");
         }
     }
 
