@@ -5,7 +5,7 @@ use crate::Origin;
 use crate::Signal;
 use crate::notation::{parse_period, parse_want, written_rate};
 use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
-use punctual_recording::{BareUnit, is_without_unit, parse_duration};
+use punctual_recording::{BareUnit, agreeing, is_without_unit, parse_duration};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -50,12 +50,13 @@ impl Catalogue {
         for stored in file.device {
             let start = stored.span().start;
             // The line is looked for only where something is wrong: there may be very many.
-            let wrong = |message: String| Error::Text { line: line_of(start), message };
-            let at_line = |error: Error| wrong(error.to_string());
-            let profile = stored.into_inner().into_profile(origin).map_err(at_line)?;
-            profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ())).map_err(at_line)?;
+            let wrong = |at: usize, message: String| Error::Text { line: line_of(at), message };
+            let at_field = |found: Wrong| wrong(found.at.unwrap_or(start), found.error.to_string());
+            let profile = stored.into_inner().into_profile(origin).map_err(at_field)?;
+            let is_usable = profile.validate().and_then(|()| profile.usable_slack_ns().map(|_| ()));
+            is_usable.map_err(|error| wrong(start, error.to_string()))?;
             if !ids.insert(profile.id.clone()) {
-                return Err(wrong(format!("device `{}` is defined twice", profile.id)));
+                return Err(wrong(start, format!("device `{}` is defined twice", profile.id)));
             }
             catalogue.profiles.push(profile);
         }
@@ -156,15 +157,15 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    id: String,
+    id: Option<String>,
     name: Option<String>,
     #[serde(default)]
     what: String,
-    period: String,
-    buffers: u32,
-    compute: String,
-    want: Option<String>,
-    on_miss: OnMiss,
+    period: Option<Spanned<String>>,
+    buffers: Option<u32>,
+    compute: Option<Spanned<String>>,
+    want: Option<Spanned<String>>,
+    on_miss: Option<OnMiss>,
     unit: Option<Unit>,
     rate: Option<String>,
     signal: Option<Signal>,
@@ -193,47 +194,89 @@ struct StoredRange {
     source: String,
 }
 
+impl StoredRange {
+    fn into_printed(self) -> Result<Printed, Error> {
+        Ok(Printed {
+            period_ns: (length(&self.period.0)?, length(&self.period.1)?),
+            buffers: self.buffers,
+            tolerance_ns: (length(&self.tolerance.0)?, length(&self.tolerance.1)?),
+            source: self.source,
+        })
+    }
+}
+
+fn length(text: &str) -> Result<u64, Error> {
+    parse_duration(text, BareUnit::Refused).map_err(Error::Notation)
+}
+
+/// What is wrong with a stored profile, and in which of its fields, bytes from the beginning of the text.
+struct Wrong {
+    at: Option<usize>,
+    error: Error,
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Wrong {
+        Wrong { at: None, error }
+    }
+}
+
 impl Stored {
-    fn into_profile(self, origin: Origin) -> Result<Profile, Error> {
-        let device = self.id.clone();
+    /// The fields that every profile has and this one lacks.
+    fn missing(&self) -> Vec<&'static str> {
+        let fields = [
+            ("`id`", self.id.is_none()),
+            ("`period`", self.period.is_none()),
+            ("`buffers`", self.buffers.is_none()),
+            ("`compute`", self.compute.is_none()),
+            ("`on_miss`", self.on_miss.is_none()),
+        ];
+        fields.into_iter().filter_map(|(name, is_missing)| is_missing.then_some(name)).collect()
+    }
+
+    fn into_profile(self, origin: Origin) -> Result<Profile, Wrong> {
+        let missing = self.missing();
+        let device = self.id.clone().unwrap_or_default();
         let in_device = |error: Error| Error::Profile { device: device.clone(), message: error.to_string() };
-        let length = |text: &str| parse_duration(text, BareUnit::Refused).map_err(Error::Notation);
         let Words { period, buffers, compute, want } = self.source;
-        let source = |stated: Option<String>, assumed: Option<String>| match stated {
-            Some(place) => Source::Stated(place),
-            None => Source::Assumption(assumed),
-        };
+        let source = |stated: Option<String>, assumed| stated.map_or(Source::Assumption(assumed), Source::Stated);
         let sources = Sources {
             period: source(period, self.assumption.period),
             buffers: source(buffers, self.assumption.buffers),
             compute: source(compute, self.assumption.compute),
             want: source(want, self.assumption.want),
         };
-        let printed = |range: StoredRange| -> Result<Printed, Error> {
-            Ok(Printed {
-                period_ns: (length(&range.period.0)?, length(&range.period.1)?),
-                buffers: range.buffers,
-                tolerance_ns: (length(&range.tolerance.0)?, length(&range.tolerance.1)?),
-                source: range.source,
-            })
+        let (Some(id), Some(period), Some(buffers), Some(compute), Some(on_miss)) =
+            (self.id, self.period, self.buffers, self.compute, self.on_miss)
+        else {
+            let fields = agreeing(missing.len(), "field", "fields");
+            return Err(Error::Notation(format!("missing {fields} {}", missing.join(", "))).into());
+        };
+        let in_field =
+            |field: &Spanned<String>, error: Error| Wrong { at: Some(field.span().start), error: in_device(error) };
+        let period_ns = parse_period(period.get_ref()).map_err(|error| in_field(&period, error))?;
+        let compute_ns = length(compute.get_ref()).map_err(|error| in_field(&compute, error))?;
+        let want_s = match &self.want {
+            Some(want) => parse_want(want.get_ref()).map_err(|error| in_field(want, error))?,
+            None => DEFAULT_WANT_S,
         };
         let rate = self.rate.map(|rate| format!("1@{rate}"));
-        let rate_millihertz = written_rate(rate.as_deref().unwrap_or(&self.period)).map_err(in_device)?;
+        let rate_millihertz = written_rate(rate.as_deref().unwrap_or(period.get_ref())).map_err(in_device)?;
         Ok(Profile {
-            name: self.name.unwrap_or_else(|| self.id.clone()),
+            name: self.name.unwrap_or_else(|| id.clone()),
             what: self.what,
-            period_ns: parse_period(&self.period).map_err(in_device)?,
-            buffers: self.buffers,
-            compute_ns: length(&self.compute).map_err(in_device)?,
-            want_s: self.want.map_or(Ok(DEFAULT_WANT_S), |want| parse_want(&want)).map_err(in_device)?,
-            on_miss: self.on_miss,
+            period_ns,
+            buffers,
+            compute_ns,
+            want_s,
+            on_miss,
             unit: self.unit.or(rate_millihertz.map(Unit::at_rate)),
             rate_millihertz,
             signal: self.signal,
             origin,
             sources,
-            printed: self.printed.map(printed).transpose().map_err(in_device)?,
-            id: self.id,
+            printed: self.printed.map(StoredRange::into_printed).transpose().map_err(in_device)?,
+            id,
         })
     }
 }
@@ -295,9 +338,12 @@ mod tests {
         assert!(Catalogue::parse(&format!("[[device]]\n{good}")).is_ok());
         for (text, line, word) in [
             (format!("[[device]]\n{good}perod = \"1ms\"\n"), 7, "perod"),
-            ("[[device]]\nid = \"x\"\n".to_owned(), 1, "period"),
+            ("[[device]]\nid = \"x\"\n".to_owned(), 1, "missing fields `period`, `buffers`, `compute`, `on_miss`"),
+            (format!("[[device]]\n{good}").replace("id = \"x\"\n", ""), 1, "missing field `id`"),
+            (format!("[[device]]\n{good}want = \"often\"\n"), 7, "often"),
+            (format!("[[device]]\n{good}").replace("\"1us\"", "\"1 banana\""), 5, "banana"),
             (format!("[[device]]\n{good}").replace("\"drop\"", "\"cry\""), 6, "cry"),
-            (format!("[[device]]\n{good}").replace("\"1ms\"", "\"soon\""), 1, "soon"),
+            (format!("[[device]]\n{good}").replace("\"1ms\"", "\"soon\""), 3, "soon"),
             (format!("[[device]]\n{good}").replace("\"1us\"", "\"2ms\""), 1, "never keep up"),
             (format!("[[device]]\n{good}").replace("= 2", "= 1"), 1, "at least 2"),
             (format!("[[device]]\n{good}").replace("= 2", "= -2"), 4, ""),
@@ -311,6 +357,16 @@ mod tests {
             assert_eq!(*found, line, "{message}");
             assert!(message.contains(word) && !message.contains('\n'), "{message}");
         }
+    }
+
+    #[test]
+    fn the_example_of_the_page_on_devices_can_be_read() {
+        let page = include_str!("../../../docs/devices.md");
+        let example = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+        let catalogue = Catalogue::parse(example).unwrap();
+        let radio = catalogue.find("my-radio").unwrap();
+        assert_eq!((radio.buffers, radio.compute_ns, radio.want_s), (8, 150_000, 86_400));
+        assert_eq!((radio.name.as_str(), radio.on_miss), ("My radio", OnMiss::Drop));
     }
 
     #[test]

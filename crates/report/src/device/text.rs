@@ -308,7 +308,8 @@ pub fn show_text(profile: &Profile) -> String {
         ("on a miss", profile.on_miss.name().replace('_', " "), String::new()),
     ];
     let rows = rows.into_iter().map(|(name, value, source)| vec![name.to_owned(), value, source]);
-    format!("{}: {}\n\n{}", profile.name, profile.what, table(&["", "value", "from"], 1..1, rows))
+    let what = if profile.what.is_empty() { String::new() } else { format!(": {}", profile.what) };
+    format!("{}{what}\n\n{}", profile.name, table(&["", "value", "from"], 1..1, rows))
 }
 
 #[cfg(test)]
