@@ -3,7 +3,7 @@
 use super::counts::{failed_of, late_jobs};
 use super::later::Later;
 use super::plane::Plane;
-use super::words::in_words;
+use super::words::{in_words, setting_in_words};
 use crate::NextStep;
 use crate::layout::thousandths;
 use punctual_recording::{agreeing, counted, format_ns};
@@ -219,6 +219,7 @@ impl ReserveReport<'_> {
             notes.push(format!("{what}{whose} was not enough{either} when it was measured again: {late}{more}."));
         }
         notes.extend_from_slice(self.notes);
+        notes.extend(self.priority_too());
         notes.extend(self.ranking());
         notes.extend(self.could_help());
         let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());
@@ -239,6 +240,25 @@ impl ReserveReport<'_> {
             ));
         }
         notes
+    }
+
+    /// That a priority was sufficient as well, which reserves nothing; how close it was, beside the best reservation's attempts.
+    fn priority_too(&self) -> Option<String> {
+        let found = self.recommended.and(self.found)?;
+        let is_enough = |trial: &&Trial| trial.class() == Class::Sufficient;
+        let priority =
+            self.trials.iter().filter(is_enough).find(|trial| matches!(trial.setting, Setting::Priority(_)))?;
+        let reserved = self.trials.iter().filter(is_enough).find(|trial| trial.setting == Setting::Reserved(found));
+        let worst = |trial: &Trial| format_ns(trial.counts.worst_response_ns());
+        let against = reserved.map_or_else(String::new, |trial| format!(" against {}", worst(trial)));
+        Some(format!(
+            "{} was sufficient, too, and reserves nothing: {} of {} succeeded, the longest response was {}{against}. It was not \
+             measured again.",
+            setting_in_words(priority.setting),
+            priority.succeeded,
+            counted(priority.attempts, "attempt"),
+            worst(priority)
+        ))
     }
 
     /// Whose job it is and how long it takes.

@@ -280,6 +280,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_priority_that_was_sufficient_is_told_beside_the_reservation() {
+        let said = |trials: &[Trial]| text(&report(trials));
+        let told = said(&[trial(Setting::Priority(50), 0), trial(reserved(2_090_000), 0)]);
+        let note = "note: fifo:50 was sufficient, too, and reserves nothing: 1 of 1 attempt succeeded, the longest response was 3.00 ms \
+                    against 3.00 ms. It was not measured again.\n";
+        assert!(told.contains(note), "{told}");
+        let late = said(&[trial(Setting::Priority(50), 3), trial(reserved(2_090_000), 0)]);
+        assert!(!late.contains("was sufficient, too"), "{late}");
+    }
+
+    #[test]
     fn what_was_not_left_changed_takes_nothing() {
         let trials = [trial(reserved(2_090_000), 0)];
         let study = || report(&trials);
