@@ -199,6 +199,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_column_of_the_page_without_a_value_is_left_out() {
+        let document = crate::device::run::tests::document();
+        let activations =
+            ActivationDocument { devices: vec![DeviceSummary::default()], ..ActivationDocument::default() };
+        let run = Run { path: Path::new("a"), document: &document, activations: &activations };
+        let heading = |name: &str| format!("<th scope=\"col\">{name}</th>");
+        let mut study = study_of(Ok(run), Some(true));
+        let page = html(&study, &[]);
+        assert!(page.contains(&heading("paper")) && page.contains(&heading("here")), "{page}");
+        study.rows[0].paper_works = None;
+        let page = html(&study, &[]);
+        assert!(!page.contains(&heading("paper")) && page.contains(&heading("here")), "{page}");
+    }
+
+    #[test]
     fn only_a_run_that_was_ended_early_is_said_to_be_cut() {
         let mut document = crate::device::run::tests::document();
         let activations = ActivationDocument::default();

@@ -17,6 +17,8 @@ use punctual_device::{keeps_up, pc99};
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write as _;
 
+/// The column of whether it kept up.
+const HERE: usize = 2;
 /// The column of the number of blocks.
 const BLOCKS: usize = 5;
 /// The columns of the page, where blocks are beside underruns; first those that fit on a telephone.
@@ -71,6 +73,14 @@ pub fn html(study: &StudyReport<'_>, next: &[NextStep]) -> String {
     standing(&head, &parts, "")
 }
 
+/// The columns of [`ON_PAGE`] in which any of these rows has a value. What a device did that could not be tried is not left out.
+fn columns(rows: &[&Row<'_>]) -> Vec<usize> {
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
+    let is_untried = rows.iter().any(|row| row.run.is_err());
+    let has_value = |column: &usize| cells.iter().any(|row| row[*column] != "-");
+    ON_PAGE.into_iter().filter(|column| (*column == HERE && is_untried) || has_value(column)).collect()
+}
+
 /// Columns of the page's tables: those of the text, with the paper's words below the context, and the blocks beside the
 /// underruns.
 fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
@@ -80,7 +90,8 @@ fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
         body,
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: {title}\"><table><thead><tr>"
     );
-    for column in ON_PAGE {
+    let columns = columns(rows);
+    for &column in &columns {
         let class = if column >= numbers { " class=\"n\"" } else { "" };
         let unit = if TIMES.contains(&column) { " us" } else { "" };
         let _ = write!(body, "<th scope=\"col\"{class}>{}{unit}</th>", escape(HEADER[column]));
@@ -102,7 +113,7 @@ fn table_html(rows: &[&Row<'_>], title: &str, body: &mut String) {
                 format!("paper: {paper}")
             }),
         };
-        for column in ON_PAGE {
+        for &column in &columns {
             let (cell, tag) = (&cells[column], if column == 0 { "th scope=\"row\"" } else { "td" });
             let class = if column >= numbers { " class=\"n\"" } else { "" };
             let more = match column {
