@@ -94,8 +94,8 @@ pub(crate) struct FindArguments {
     /// Keep the machine busy with this shell command until the study ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) load_command: Vec<String>,
-    /// Let the thread keep the reservation if it is proven (of several threads, all or none); `punctual reserve undo` restores
-    /// them
+    /// Let a program's thread, not a DEVICE, keep the reservation if it is proven (of several threads, all or none);
+    /// `punctual reserve undo` restores them
     #[arg(long)]
     pub(crate) apply: bool,
     /// How long to look at the program's threads first
