@@ -20,6 +20,7 @@ pub fn verdict(run: &Run<'_>) -> String {
     for device in &run.activations.devices {
         sentences.push(sentence(run, device));
         let too_small = too_small(run, device).filter(|_| keeps_up(device) == Some(false));
+        sentences.extend(whose_underruns(device));
         sentences.extend(too_small.map(|found| found.sentence()));
         sentences.extend(miss(device, run.document).map(|miss| format!("Its work took {miss}.")));
         sentences.extend(device.decoded.as_ref().map(decoded_sentence));
@@ -80,6 +81,31 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             overran(device)
         ),
     }
+}
+
+/// Whether the host, the rest of the machine or the context is to blame for a device that does not keep up, as far as the run knows.
+fn whose_underruns(device: &DeviceSummary) -> Option<String> {
+    let outside = device.underruns_outside.min(device.underruns);
+    let rest = device.underruns - outside;
+    if keeps_up(device) != Some(false) || outside == 0 || rest == 0 {
+        return None;
+    }
+    let (of_host, of_others) = match device.underruns_stolen.map(|stolen| stolen.min(outside)) {
+        Some(0) => (None, Some("by interrupts or threads above it, none by the host")),
+        Some(stolen) if stolen == outside => (Some(stolen), None),
+        Some(stolen) => (Some(stolen), Some("by interrupts or threads above it")),
+        None => (None, Some("by interrupts, threads above it or the host, whose steal is not known here")),
+    };
+    let others = of_others.map(|whom| format!("{} {whom}", grouped(outside - of_host.unwrap_or(0))));
+    let host = of_host.map(|stolen| format!("{} by the host, which ran something else", grouped(stolen)));
+    let causes: Vec<String> = host.into_iter().chain(others).collect();
+    Some(format!(
+        "While even FIFO 99 was kept from the CPU: {}. The other {} {} the context's: its thread or callback waited for others, or \
+         its own work took too long.",
+        causes.join("; "),
+        grouped(rest),
+        agreeing(rest, "is", "are")
+    ))
 }
 
 /// Blocks that a device which keeps up has lost: to the machine, or since no program was called for their interrupts.
@@ -307,6 +333,30 @@ mod tests {
         loaded.provenance.load.name = "workstation".to_owned();
         let said = sentence(&Run { document: &loaded, ..run }, &device);
         assert!(said.starts_with("sdr in irq under load (workstation) keeps up"), "{said}");
+    }
+
+    #[test]
+    fn underruns_of_a_device_that_does_not_keep_up_are_shared_out() {
+        let of = |underruns_outside, underruns_stolen| {
+            whose_underruns(&DeviceSummary {
+                buffers: 2,
+                arrived: 1_000,
+                processed: 791,
+                underruns: 209,
+                underruns_outside,
+                underruns_stolen,
+                ..DeviceSummary::default()
+            })
+        };
+        let said = of(193, Some(180)).unwrap();
+        let expected = "180 by the host, which ran something else; 13 by interrupts or threads above it. The other 16 are the context's:";
+        assert!(said.starts_with(&format!("While even FIFO 99 was kept from the CPU: {expected}")), "{said}");
+        assert!(of(193, Some(193)).unwrap().contains("193 by the host, which ran something else. The other 16"));
+        assert!(of(193, Some(0)).unwrap().contains("193 by interrupts or threads above it, none by the host"));
+        assert!(of(193, None).unwrap().contains("whose steal is not known here"));
+        assert_eq!(of(0, Some(0)), None);
+        // It keeps up: all of them are the machine's, as its sentence says.
+        assert_eq!(of(209, Some(209)), None);
     }
 
     #[test]

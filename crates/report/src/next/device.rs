@@ -25,8 +25,9 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         if let Some((priority, slack)) = priority(device).zip(slack_ns(device)) {
             let purpose = format!("records what delays a thread of its priority beyond the slack of {}", device.device);
             let command = format!(
-                "sudo punctual record --why {} -p {priority}{}{}",
+                "sudo punctual record --why {} -p {priority}{}{}{}",
                 as_threshold(slack),
+                as_its_period(&run.written(device)),
                 around.cpu,
                 around.load
             );
@@ -93,6 +94,12 @@ impl Around {
     }
 }
 
+/// The option that wakes threads as often as blocks come, if the device was named with that.
+fn as_its_period(spec: &str) -> String {
+    let period = spec.split_whitespace().find(|word| word.contains('@') && !word.contains('='));
+    period.map_or_else(String::new, |period| format!(" -i {}", shell_word(period)))
+}
+
 /// The priority of the thread that did its work, if that was a real-time thread.
 fn priority(device: &DeviceSummary) -> Option<u32> {
     let scheduling = device.context.strip_prefix("thread:")?;
@@ -137,6 +144,12 @@ mod tests {
         let enough = after("reservation:4ms/8ms");
         assert!(enough.iter().all(|command| !command.contains("device run")), "{enough:?}");
         assert!(enough.iter().any(|command| command.contains("device study sdr")), "{enough:?}");
+    }
+
+    #[test]
+    fn what_is_recorded_next_wakes_as_often_as_the_device() {
+        let said = ["sdr 1024@2.4MS/s compute=150us x8", "sdr", "audio 5ms x3"].map(as_its_period);
+        assert_eq!(said, [" -i 1024@2.4MS/s", "", ""]);
     }
 
     #[test]
