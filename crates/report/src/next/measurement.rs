@@ -1,10 +1,13 @@
 //! After a measurement of wakeups.
 
 use super::longer::{until_shown, until_told};
-use super::options::{as_written, every_written, exact_time, listed, load_option, own_options, same_threads};
+use super::options::{
+    as_written, every_value, every_written, exact_time, listed, load_option, own_options, same_threads,
+};
 use super::{NextStep, few};
 use crate::layout::{is_simulated, shell_word};
 use crate::{Measurement, load_name};
+use punctual_device::Unit;
 use punctual_forecast::{JudgedDevice, has_loops, under_load};
 use punctual_recording::{
     CycleCount, Document, Followed, Limit, RecorderSummary, Setting, Stage, format_ns, printable, printable_path,
@@ -57,6 +60,10 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     }
     steps.extend(until_shown(measurement, document, &of_devices(document), known_loads));
     steps.extend(on_isolated(document));
+    if let Some(study) = missed.and_then(|(device, _)| in_its_contexts(&measurement.devices, document, device)) {
+        steps.truncate(1);
+        steps.push(study);
+    }
     let mut counts = measurement.cycles.iter().flat_map(|cycles| cycles.by_name.values());
     let is_counted = |measure: &str| {
         let mut counted = measurement.cycles.iter().filter_map(|cycles| cycles.by_name.get(measure));
@@ -75,6 +82,21 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     }
     steps.extend(by_single_wakeups(measurement, document, &recording));
     few(steps)
+}
+
+/// For a radio's samples that came too late in punctual's own threads: what tries their work elsewhere. Whoever writes a radio may
+/// choose its context; that of an audio engine's callback is settled.
+fn in_its_contexts(devices: &[JudgedDevice], document: &Document, id: &str) -> Option<NextStep> {
+    let profile = devices.iter().map(|row| &row.answer.device).find(|device| device.id == id)?;
+    if document.followed.is_some() || profile.unit != Some(Unit::Sample) {
+        return None;
+    }
+    let words = &document.provenance.command_line;
+    let mut specs = every_value(words, "--device").into_iter().flat_map(|specs| specs.split(','));
+    let spec = specs.find(|spec| spec.split_whitespace().next() == Some(id)).unwrap_or(id);
+    let (spec, profiles) = (shell_word(&printable(spec)), as_written(words, "", "--profiles"));
+    let command = format!("sudo punctual device study {spec}{profiles}");
+    Some(NextStep::new("tries its work in every context for some seconds, and says which kept up", command))
 }
 
 /// If punctual's own threads ran on isolated CPUs alone: the command that shows what is left there to disturb them.
@@ -345,6 +367,29 @@ mod tests {
         assert_eq!(often(&asked, 3_000, 1_000).as_deref(), Some("none with no load added"));
         assert_eq!(often(&asked, 0, 0), None);
         assert_eq!(often(&asked[..2], 1_000, 3_000), None);
+    }
+
+    #[test]
+    fn a_radio_that_was_missed_is_tried_in_its_contexts_and_audio_is_not() {
+        let specs = ["sdr 1024@2.4MS/s compute=150us x8", "audio 64@48kHz"];
+        let devices = specs.map(|spec| Catalogue::shipped().parse_spec(spec).unwrap());
+        let found = answer(&[input(3_000, 0)], &Question { devices: devices.to_vec(), ..Question::default() }).unwrap();
+        let judged = found.groups[0].devices.iter().map(|answer| JudgedDevice {
+            load: "mixed".to_owned(),
+            measure: "fifo:80".to_owned(),
+            answer: answer.clone(),
+            late_wakeups: 3,
+            late_wakeups_on_worst_cpu: 3,
+        });
+        let judged: Vec<JudgedDevice> = judged.collect();
+        let text = include_str!("../../../cli/tests/golden/record.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let words = ["punctual", "check", "--device", specs[0], "--device", specs[1], "--profiles", "mine.toml"];
+        document.provenance.command_line = words.map(str::to_owned).to_vec();
+        let step = |id| in_its_contexts(&judged, &document, id).map(|step| step.command);
+        let expected = "sudo punctual device study 'sdr 1024@2.4MS/s compute=150us x8' --profiles mine.toml";
+        assert_eq!(step("sdr").as_deref(), Some(expected));
+        assert_eq!(step("audio"), None);
     }
 
     #[test]

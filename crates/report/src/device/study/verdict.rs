@@ -155,10 +155,15 @@ fn calibration(study: &StudyReport<'_>) -> String {
     let taken = || devices().filter_map(taken_ns);
     match taken().min().zip(taken().max()) {
         Some((least, most)) if devices().any(is_off) => format!(
-            " A block's work took {} to {}, where {} were asked for: runs that differ this much cannot be compared.",
+            " A block's work took {} to {}, where {} were asked for: runs that differ this much cannot be compared{}.",
             format_ns(least),
             format_ns(most),
-            format_ns(study.profile.compute_ns)
+            format_ns(study.profile.compute_ns),
+            match study.least_intrusive {
+                Some(_) =>
+                    ", and another study may recommend another context: run it for longer (`-D`), or several times",
+                None => "",
+            }
         ),
         _ => String::new(),
     }
