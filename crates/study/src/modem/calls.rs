@@ -6,6 +6,8 @@ use super::live_plan::LivePlan;
 use crate::StudyError;
 use punctual_context::Context;
 use punctual_context::device::{Competing, enter};
+use punctual_kernel::other_thread::Before;
+use punctual_kernel::reservation_watch::{Freed, ReservationWatch};
 use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
 use punctual_kernel::{Refused, clock, steal};
@@ -14,8 +16,9 @@ use punctual_modem::experiment::Step;
 use punctual_modem::transfer::{Attempt, Course, LiveAttempt};
 use punctual_modem::virtual_time::Live;
 use punctual_probe::RunError;
+use punctual_recording::NOT_SERVED;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -50,6 +53,8 @@ struct Told {
     is_over: AtomicBool,
     arrived: AtomicU64,
     line_ns: AtomicU64,
+    /// The thread's number, once it runs.
+    tid: AtomicU32,
 }
 
 struct Calling {
@@ -117,6 +122,11 @@ impl Calls {
     /// Waits until all calls are over; returns none if `progress` said not to go on.
     pub(super) fn wait(self, progress: &mut dyn FnMut(Step) -> bool) -> Result<Option<Vec<OneCall>>, StudyError> {
         let Calls { common, calling, competing, of, done, .. } = self;
+        let mut watch = ReservationWatch::default();
+        for now in calling.iter().filter_map(|calling| Before::of(calling.told.tid.load(Relaxed)).ok()) {
+            watch.begin(&now, now.scheduling);
+        }
+        let mut not_served: BTreeMap<u32, Freed> = BTreeMap::new();
         let mut go_on = true;
         while calling.iter().any(Calling::is_going) {
             // The one that has got least far.
@@ -129,12 +139,18 @@ impl Calls {
             if !go_on {
                 common.stop.store(true, Relaxed);
             }
+            // Its call would never be over.
+            not_served.extend(watch.look().into_iter().map(|stuck| (stuck.tid, stuck.freed)));
             std::thread::sleep(ROUND);
         }
         drop(competing);
         let mut over = Vec::new();
-        for Calling { handle, .. } in calling {
-            let came = handle.join().map_err(|_| StudyError::Run(RunError::Refused(ended_early())))?;
+        for Calling { told, handle } in calling {
+            let mut came = handle.join().map_err(|_| StudyError::Run(RunError::Refused(ended_early())))?;
+            if let Some((call, freed)) = came.as_mut().zip(not_served.get(&told.tid.load(Relaxed))) {
+                let what = if *freed == Freed::SetAnew { "set anew" } else { "given back" };
+                call.note.get_or_insert_with(|| format!("{NOT_SERVED}; it was {what}"));
+            }
             over.extend(came);
         }
         Ok(go_on.then_some(over))
@@ -195,6 +211,7 @@ fn start(
     let bytes = if live.is_none() { bytes.to_vec() } else { Vec::new() };
     let body = move || {
         let its = Arc::clone(&serving.told);
+        its.tid.store(clock::thread_id(), Relaxed);
         let came = match live {
             None => interrupts::enter_and_serve(serving, context, &tell, (&telephone, call, seed), &bytes),
             Some(live) => {
