@@ -184,7 +184,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("thread", "Which thread, by name"),
             ("deadline", "When a job must be done [default: its period]"),
             LOAD,
-            ("apply", "Let the thread keep what is proven"),
+            ("apply", "Let a program's thread keep what is proven"),
         ],
     ),
     (
