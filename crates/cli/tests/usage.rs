@@ -143,7 +143,7 @@ const MISSPELT: &[(&[&str], &str)] = &[
     (&["device", "run", "modem", "--context", "hardirq"], "irq"),
     (&["device", "run", "modem", "--context", "thread"], "thread:80"),
     (&["device", "run", "modem", "--context", "fifo:70"], "thread:70"),
-    (&["device", "mix", "modem+threat:80"], "thread"),
+    (&["device", "mix", "modem+threat:80"], "thread:80"),
     (&["modem", "transfer", "a", "--context", "reservaton:2/8"], "reservation"),
     (&["reserve", "modem", "--context", "thraed:80"], "thread"),
     (&["sim", "whatif", "--device", "modem", "--context", "slot:2/8"], "slots"),
