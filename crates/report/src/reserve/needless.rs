@@ -19,7 +19,7 @@ impl ReserveReport<'_> {
         let later = self.later.map_or_else(String::new, |later| format!(", but {}", later.in_words()));
         let stays = if self.stays { " The thread keeps it all the same." } else { "" };
         format!(
-            "`{}` needs no reservation here: as it is ({}), {late}{more}. {what} is enough, too: {with}{more_with}{later}.{stays}",
+            "`{}` needs no reservation here: as it is ({}), {late}{more}. {what} is enough, too: {with} with it{more_with}{later}.{stays}",
             self.thread, self.scheduling
         )
     }
