@@ -65,7 +65,7 @@ fn a_program_is_used_in_a_guest_and_the_recording_comes_out() {
         Err(reason) => return skip("a_program_is_used_in_a_guest", &reason),
     };
     let directory = tempfile::tempdir().unwrap();
-    let command = ["interact", "--via", "pty", "--pace", "full", "--", "bash"];
+    let command = ["interact", "--via", "pty", "--", "bash"];
     let output = run(directory.path(), &words(&kernel, "a", &[], &command));
     assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
     let recording = directory.path().join("a").join(&kernel).join("seed-1/interact.punctual");
