@@ -53,6 +53,6 @@ pub use notation::{parse_period, parse_want};
 pub use origin::Origin;
 pub use pc99::{Pc99, pc99};
 pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
-pub use room::{MOST_USED, used};
+pub use room::{MAX_USED, used};
 pub use sampling::Sampling;
 pub use signal::Signal;

@@ -3,7 +3,7 @@
 use punctual_recording::{BareUnit, DeviceSummary, parse_duration};
 
 /// A device that used no more than this of its time and budget has room to spare: its work may take half as long again.
-pub const MOST_USED: f64 = 2.0 / 3.0;
+pub const MAX_USED: f64 = 2.0 / 3.0;
 
 /// The share of what it had that a device used: the worst block's time from its arrival to its end, of the (n-1)·t until
 /// its output is needed, or, in a reservation or slots, what its work took of the budget, whichever is more. More than 1

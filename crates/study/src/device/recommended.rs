@@ -1,7 +1,7 @@
 //! What the study recommends, of what it saw.
 
 use super::group::Group;
-use punctual_device::MOST_USED;
+use punctual_device::MAX_USED;
 
 /// What a run showed of its context.
 pub(super) struct Seen<'a> {
@@ -56,7 +56,7 @@ pub(super) fn least_intrusive(seen: &[Seen<'_>]) -> Option<String> {
         }
     }
     contexts.retain(|tried| tried.keeps);
-    let (roomy, close): (Vec<_>, Vec<_>) = contexts.into_iter().partition(|tried| tried.used <= MOST_USED);
+    let (roomy, close): (Vec<_>, Vec<_>) = contexts.into_iter().partition(|tried| tried.used <= MAX_USED);
     let least = roomy.into_iter().min_by(|left, right| left.off.total_cmp(&right.off));
     let roomiest = || close.into_iter().min_by(|left, right| left.used.total_cmp(&right.used));
     least.or_else(roomiest).map(|tried| tried.context.to_owned())

@@ -2,7 +2,7 @@
 
 use super::{Row, StudyReport};
 use crate::device::verdict::came;
-use punctual_device::{MOST_USED, used};
+use punctual_device::{MAX_USED, used};
 use punctual_forecast::garwood;
 use punctual_recording::{agreeing, counted, format_ns, grouped};
 
@@ -95,7 +95,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn room(&self) -> String {
         let Some(used) = self.used else { return String::new() };
         let percent = used * 100.0;
-        if used <= MOST_USED {
+        if used <= MAX_USED {
             return format!(" It had room to spare: at worst it used {percent:.0} % of its time or budget.");
         }
         format!(
@@ -105,7 +105,7 @@ impl<'a> Evidence<'a> {
     }
 
     fn has_room(&self) -> bool {
-        self.used.is_some_and(|used| used <= MOST_USED)
+        self.used.is_some_and(|used| used <= MAX_USED)
     }
 }
 
