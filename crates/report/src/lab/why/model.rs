@@ -243,6 +243,19 @@ const AT_ONCE_NS: u64 = 20_000;
 /// A time with interrupts off is named beside another reason, or beside an earlier one, if it is at least this part: a tenth.
 const LEAST_SHARE: u64 = 10;
 
+/// Stands in place of the names of functions where these are not known, or of a program's.
+const NAMELESS: &str = "code without a name";
+const OF_A_PROGRAM: &str = "a program's own code";
+
+/// A function at the beginning of a sentence: names stay as they are, words begin with a capital.
+fn beginning(function: &str) -> &str {
+    match function {
+        NAMELESS => "Code without a name",
+        OF_A_PROGRAM => "A program's own code",
+        name => name,
+    }
+}
+
 const NO_PLACE: &str = "the times fit no one place among the readings of the clock";
 
 /// What had most of the time, ns of it, and the function that had most of that with its own.
@@ -330,8 +343,9 @@ impl OutsideReport<'_> {
                 after(*after_ns)
             ),
             Arrival::InterruptsOff { after_ns, off_from_ns, on_after_ns, off_in, off_for, on_in } => format!(
-                "{}: interrupts were off. {off_in}{} had turned them off {}, and {on_in} turned them on {} after it was due.",
+                "{}: interrupts were off. {}{} had turned them off {}, and {on_in} turned them on {} after it was due.",
                 after(*after_ns),
+                beginning(off_in),
                 off_for.as_ref().map(|name| format!(", called by {name},")).unwrap_or_default(),
                 match off_from_ns {
                     ..0 => format!("{} before", format_ns(off_from_ns.unsigned_abs())),
@@ -351,7 +365,7 @@ impl OutsideReport<'_> {
                 "{}: it is not known whether interrupts were off. {} turned them on {} after it was due, and it did not come \
                  at once.",
                 after(*after_ns),
-                on_in.as_deref().unwrap_or("code without a name"),
+                beginning(on_in.as_deref().unwrap_or(NAMELESS)),
                 format_ns(*on_after_ns)
             ),
             Arrival::NotKnown { after_ns, .. } => {

@@ -269,6 +269,34 @@ mod tests {
     }
 
     #[test]
+    fn a_sentence_begins_with_a_capital_where_a_function_has_no_name() {
+        let mut report = report();
+        for (off_in, beginning) in [
+            ("code without a name", "Code without a name"),
+            ("a program's own code", "A program's own code"),
+            ("_raw_spin_lock_irq", "_raw_spin_lock_irq"),
+        ] {
+            report.arrival = Arrival::InterruptsOff {
+                after_ns: 2_100,
+                off_from_ns: -4_000,
+                on_after_ns: 2_000,
+                off_in: off_in.to_owned(),
+                off_for: Some("one".to_owned()),
+                on_in: "code without a name".to_owned(),
+            };
+            let expected = format!(
+                "The interrupt came 2.10 us after it was due: interrupts were off. {beginning}, called by one, had turned \
+                 them off 4.00 us before, and code without a name turned them on 2.00 us after it was due."
+            );
+            assert_eq!(report.arrival_in_words(), expected);
+            let on_in = Some(off_in.to_owned());
+            report.arrival = Arrival::NotKnown { after_ns: 2_100, on_after_ns: Some(50), on_in };
+            let words = report.arrival_in_words();
+            assert!(words.contains(&format!(". {beginning} turned them on 50 ns after it was due")), "{words}");
+        }
+    }
+
+    #[test]
     fn interrupts_that_were_off_in_the_end_explain_no_more_than_the_end() {
         let words = |on_when_due, off_from_ns: Option<u64>| {
             let mut report = report();
