@@ -14,7 +14,7 @@ pub struct Compared {
 /// Bits that are compared at once.
 const WINDOW: usize = 256;
 /// How far received bits may be from those that were sent, either way.
-const REACH: usize = 1_024;
+const MAX_OFFSET: usize = 1_024;
 /// After a search that found nothing, so many windows are compared without another.
 const REST: usize = 8;
 
@@ -31,7 +31,7 @@ pub fn compared(sent: &[bool], received: &[bool]) -> Compared {
         let mut found = offset.and_then(wrong_at);
         let is_lost = found.is_none_or(|wrong| wrong > WINDOW / 4);
         if is_lost && rest == 0 {
-            let near = -REACH.cast_signed()..=REACH.cast_signed();
+            let near = -MAX_OFFSET.cast_signed()..=MAX_OFFSET.cast_signed();
             let places = near.map(|by| offset.unwrap_or(0) + by);
             let best = places.filter_map(|place| Some((wrong_at(place)?, place))).min();
             if let Some((wrong, place)) = best.filter(|(wrong, _)| *wrong <= WINDOW / 4) {

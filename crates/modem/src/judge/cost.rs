@@ -5,13 +5,13 @@ use super::{Candidate, Judgement};
 use punctual_line::NOMINAL_LEVEL;
 
 /// Processor time for a sample while connected, ns, at the end that calls or sends and at the one that answers or receives:
-/// the least of many stretches, and the middle one.
+/// the least of many stretches, and their median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// The least at each end.
     pub least_ns: [f64; 2],
-    /// The middle one at each end.
-    pub middle_ns: [f64; 2],
+    /// The median at each end.
+    pub median_ns: [f64; 2],
 }
 
 /// Stretches that are timed, and how long each is, us: long beside what reading a clock takes.
@@ -42,6 +42,6 @@ pub(super) fn measured(
     let level = ((call.energy - energy) / (call.now - began) as f64).sqrt();
     times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
     let [first, second] = &times;
-    let cost = Cost { least_ns: [first[0], second[0]], middle_ns: [first[STRETCHES / 2], second[STRETCHES / 2]] };
+    let cost = Cost { least_ns: [first[0], second[0]], median_ns: [first[STRETCHES / 2], second[STRETCHES / 2]] };
     Some((Some(cost), level))
 }

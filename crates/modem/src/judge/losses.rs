@@ -18,14 +18,14 @@ pub struct LossRow {
     pub lost_carrier: u32,
     /// Those that carried every bit again within 12 s, and did so for a second.
     pub recovered: u32,
-    /// Wrong bits of a call, both directions: the middle call.
+    /// Wrong bits of a call, both directions: the median of the calls.
     pub wrong: u64,
-    /// For how long bits were wrong or missing, ms: the middle call of those that recovered.
+    /// For how long bits were wrong or missing, ms: the median of the calls that recovered.
     pub disturbed_ms: Option<u64>,
 }
 
 /// For how long a call may take until it is as before, s, and for how long it must then stay so.
-const PATIENCE_S: u32 = 12;
+const MAX_RECOVERY_S: u32 = 12;
 
 /// `None`: the ends could not be made.
 pub(super) fn row(candidate: &dyn Candidate, how: &Judgement, level: f64, length_us: u32) -> Option<LossRow> {
@@ -61,8 +61,8 @@ pub(super) fn row(candidate: &dyn Candidate, how: &Judgement, level: f64, length
             disturbed.push(samples * 1_000 / u64::from(candidate.sample_rate().hertz()));
         }
     }
-    row.wrong = middle(&mut wrong).unwrap_or(0);
-    row.disturbed_ms = middle(&mut disturbed);
+    row.wrong = median(&mut wrong).unwrap_or(0);
+    row.disturbed_ms = median(&mut disturbed);
     Some(row)
 }
 
@@ -77,7 +77,7 @@ fn after_a_loss(call: &mut Call, samples: u64, bits_per_second: u32) -> AfterLos
     let second = call.samples(1_000_000);
     call.run(samples, true, &mut || 0);
     let (mut lost_carrier, mut newest) = (false, call.now);
-    while call.now < began + samples + (u64::from(PATIENCE_S) + 1) * second {
+    while call.now < began + samples + (u64::from(MAX_RECOVERY_S) + 1) * second {
         let before: Vec<(u64, u64)> = call.ways().iter().map(|way| (way.came, way.zeros)).collect();
         let block = call.block();
         call.run(block as u64, false, &mut || 0);
@@ -96,7 +96,7 @@ fn after_a_loss(call: &mut Call, samples: u64, bits_per_second: u32) -> AfterLos
     AfterLoss { lost_carrier, disturbed: None }
 }
 
-fn middle(values: &mut [u64]) -> Option<u64> {
+fn median(values: &mut [u64]) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }

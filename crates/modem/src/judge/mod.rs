@@ -101,7 +101,7 @@ impl Judged {
 }
 
 /// A modem whose bits are wrong more often than this is not tried with more noise.
-const TOO_MANY: f64 = 0.02;
+const MAX_ERROR_RATE: f64 = 0.02;
 
 /// Judges a modem. `clock` says how long this thread has computed, ns. `go_on` gets what part is done, 0 to 1, and says
 /// whether to go on; `None`: it said no, or the modem could not be made.
@@ -130,7 +130,7 @@ pub fn judge(
             return None;
         }
         let row = noise::row(candidate, how, level, f64::from(ratio))?;
-        let is_enough = row.connected == 0 || row.error_rate().is_some_and(|rate| rate > TOO_MANY);
+        let is_enough = row.connected == 0 || row.error_rate().is_some_and(|rate| rate > MAX_ERROR_RATE);
         judged.noise.push(row);
         if is_enough {
             break;

@@ -64,7 +64,7 @@ fn our_own_pump_is_judged_as_its_page_says() {
     let from = judged.flawless_from().expect("35 dB are enough");
     assert!((17.0..=24.0).contains(&from), "{from} dB, {:?}", judged.noise);
     let worst = judged.noise.last().unwrap();
-    assert!(worst.connected == 0 || worst.error_rate() > Some(TOO_MANY), "{worst:?}");
+    assert!(worst.connected == 0 || worst.error_rate() > Some(MAX_ERROR_RATE), "{worst:?}");
     let [block, long] = &judged.losses[..] else { panic!("{:?}", judged.losses) };
     assert_eq!((block.samples, block.calls, block.recovered, block.retrained), (90, 2, 2, 0), "{block:?}");
     assert!(block.wrong > 0 && block.disturbed_ms < Some(100), "{block:?}");

@@ -104,12 +104,12 @@ struct CostRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EndCost {
     least_ns: f64,
-    middle_ns: f64,
+    median_ns: f64,
 }
 
 impl CostRow {
     fn new(cost: &Cost) -> CostRow {
-        let end = |end: usize| EndCost { least_ns: cost.least_ns[end], middle_ns: cost.middle_ns[end] };
+        let end = |end: usize| EndCost { least_ns: cost.least_ns[end], median_ns: cost.median_ns[end] };
         CostRow { calls: end(0), answers: end(1) }
     }
 }
@@ -156,9 +156,9 @@ struct LossLine {
     lost_carrier: u32,
     /// As before within 12 s.
     recovered: u32,
-    /// Wrong bits of the middle call.
+    /// Wrong bits of a call: the median of the calls.
     wrong: u64,
-    /// For how long bits were wrong or missing, the middle one of the calls that recovered; `null`: none did.
+    /// For how long bits were wrong or missing: the median of the calls that recovered; `null`: none did.
     disturbed_ns: Option<u64>,
 }
 

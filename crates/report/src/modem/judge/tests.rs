@@ -25,7 +25,7 @@ fn modem(name: &str, maker: &'static str, bits_per_second: u32, flawless: f64) -
         level: 4_096.0,
         noise: (20..=30).rev().map(|ratio| row(f64::from(ratio))).collect(),
         losses: vec![loss(12_500, 4, Some(25)), loss(12_700, 0, None)],
-        cost: Some(Cost { least_ns: [20.6, 49.2], middle_ns: [21.0, 50.0] }),
+        cost: Some(Cost { least_ns: [20.6, 49.2], median_ns: [21.0, 50.0] }),
     }
 }
 
