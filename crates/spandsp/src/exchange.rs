@@ -1,4 +1,7 @@
 //! What a modem of the library and this program hand to each other, bit by bit.
+//!
+//! The callbacks take bits from a store and put them into one, and call nothing that a user of this crate gave. Nothing unwinds
+//! into the library: a panic in an `extern "C"` function ends the process.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_void};

@@ -3,7 +3,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// The library whose functions have these signatures: a later one has another number.
+/// The library whose functions have these signatures: one with another interface has another number. The dynamic loader
+/// looks for it in its cache and its directories, and in those of `LD_LIBRARY_PATH`, unless this program has rights that its caller
+/// lacks.
 const NAME: &CStr = c"libspandsp.so.2";
 
 /// Why there is no spandsp.
