@@ -12,6 +12,8 @@ use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::Stage;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -37,6 +39,8 @@ const MAX_LOOKS_AT_WAITS: usize = MAX_LOOKS / 2;
 const MAX_CPU_NS: u64 = 200_000_000;
 /// Of a program with as many descriptors the connections are not known.
 const MAX_DESCRIPTORS: usize = 64;
+/// No more is read of what the kernel says of a set, bytes: as many descriptors as count take less, and a program may watch millions.
+const MAX_SET: usize = 16 << 10;
 /// So long is waited for a look; if it takes longer, it counts later.
 const PATIENCE: Duration = Duration::from_millis(2);
 
@@ -224,8 +228,8 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awa
 /// What comes by the descriptors of a set, which the kernel lists. Those beyond a number are not known, nor are all if to find them in long
 /// tables takes too long.
 fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<Awaited> {
-    let info = std::fs::read_to_string(format!("{directory}/fdinfo/{set}")).ok()?;
-    let descriptors: Vec<u32> = descriptors(&info).take(MAX_DESCRIPTORS).collect();
+    let info = File::open(format!("{directory}/fdinfo/{set}")).ok()?;
+    let descriptors = descriptors_in(info)?;
     let mut brings = Vec::new();
     for descriptor in &descriptors {
         if has_taken_its_time() {
@@ -238,6 +242,14 @@ fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<Awaited> {
         brings.push(None);
     }
     of_several(&brings)
+}
+
+/// The first [`MAX_DESCRIPTORS`] of a set. `None` if it cannot be read, or so much comes before them (locks of the file) that they are cut off.
+fn descriptors_in(info: impl Read) -> Option<Vec<u32>> {
+    let mut text = String::new();
+    let length = info.take(MAX_SET as u64).read_to_string(&mut text).ok()?;
+    let found: Vec<u32> = descriptors(&text).take(MAX_DESCRIPTORS).collect();
+    (length < MAX_SET || found.len() == MAX_DESCRIPTORS).then_some(found)
 }
 
 /// The descriptors of an `epoll` set, as `/proc/TID/fdinfo` writes them.
@@ -335,6 +347,25 @@ mod tests {
         ] {
             assert_eq!(of_several(brings), expected, "{brings:?}");
         }
+    }
+
+    #[test]
+    fn no_more_of_a_set_is_read_than_its_first_descriptors_take() {
+        let row = |number: usize| {
+            format!(
+                "tfd: {number:8} events: ffffffff data: ffffffffffffffff  pos:0 ino:ffffffffffffffff sdev:ffffffff\n"
+            )
+        };
+        let set = |rows: usize| "pos:\t0\n".to_owned() + &(0..rows).map(row).collect::<String>();
+        assert!(set(MAX_DESCRIPTORS).len() < MAX_SET);
+        assert_eq!(descriptors_in(set(3).as_bytes()), Some(vec![0, 1, 2]));
+        let all = descriptors_in(set(1_000).as_bytes()).map(|found| found.len());
+        assert_eq!(all, Some(MAX_DESCRIPTORS));
+        // What follows those, however long, is not read.
+        let endless = descriptors_in(set(MAX_DESCRIPTORS).as_bytes().chain(std::io::repeat(b'\n')));
+        assert_eq!(endless.map(|found| found.len()), Some(MAX_DESCRIPTORS));
+        let locks = "lock:\t1: POSIX  ADVISORY  WRITE 1 00:0e:1057 0 0\n".repeat(MAX_SET / 40) + &set(3);
+        assert_eq!(descriptors_in(locks.as_bytes()), None, "descriptors behind many locks");
     }
 
     /// A list may be of one descriptor, with a time limit: that is how an answer is waited for.
