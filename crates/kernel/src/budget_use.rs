@@ -2,13 +2,13 @@
 
 use crate::clock;
 
-/// So many periods have to have gone by before anything is said.
+/// Nothing is said before this many periods have gone by.
 const MIN_PERIODS: u64 = 20;
-/// A thread has used up its budget if it ran for so much of the time reserved for it, percent.
+/// A thread has used up its budget if it ran for this much of the time reserved for it, percent.
 const USED_UP_PERCENT: u64 = 90;
-/// Where the kernel looks at its ticks whether a budget is used up, a thread runs for so long at a time, ns: then it waits for
-/// as many periods as that took budgets.
-const LONGEST_TICK_NS: u64 = 10_000_000;
+/// Where the kernel checks budgets at its ticks, a thread runs for up to this long at a time, ns, and then waits for as many
+/// periods as that took budgets.
+const MAX_TICK_NS: u64 = 10_000_000;
 
 /// What is known of a thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct BudgetUse {
 pub struct UsedUp {
     /// Of the time reserved for it, percent.
     pub percent: u64,
-    /// How often the kernel took it off its CPU before it waited for anything: no more often was it held back.
+    /// How often the kernel took it off its CPU before it waited for anything: it was held back this often at most.
     pub taken_off: u64,
     /// Periods in that time.
     pub periods: u64,
@@ -72,7 +72,7 @@ impl BudgetUse {
         let reserved_ns = u128::from(periods) * u128::from(budget_ns);
         let percent = u64::try_from(u128::from(ran_ns) * 100 / reserved_ns.max(1)).unwrap_or(u64::MAX);
         // A thread that waits by itself once it has done its work is not taken off: it has just enough.
-        let least = ran_ns / (2 * budget_ns.max(LONGEST_TICK_NS));
+        let least = ran_ns / budget_ns.max(MAX_TICK_NS).saturating_mul(2);
         let is_used_up = periods >= MIN_PERIODS && percent >= USED_UP_PERCENT && taken_off > least;
         is_used_up.then_some(UsedUp { percent: percent.min(100), taken_off, periods })
     }

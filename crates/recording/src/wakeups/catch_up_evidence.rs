@@ -1,16 +1,14 @@
 //! What the long stretches of a loop show together: whether it makes up for the periods that began meanwhile.
 
-use super::growth::Growth;
+use super::growth::{Growth, MAX_PERIODS};
 
-/// Numbers of periods are told apart up to this one.
-const MOST: usize = 32;
-/// So many stretches show that a loop makes up for some periods and not for others.
+/// This many stretches show that a loop makes up for some periods and not for others.
 const ENOUGH: u64 = 3;
-/// Of what a loop does, so many times as many stretches show one thing as the contrary.
+/// A loop clearly does one thing if this many times as many stretches show it as show the contrary.
 pub(super) const CLEARLY: u64 = 4;
 
-/// Counts of stretches, by a number of periods.
-type ByPeriods = [u32; MOST];
+/// Counts of stretches, by a number of periods; the last one is of that number and of all that are larger.
+type ByPeriods = [u32; MAX_PERIODS];
 
 /// The stretches of one thread that tell something.
 #[derive(Debug, Default)]
@@ -37,7 +35,7 @@ pub(super) struct CatchUpEvidence {
     /// All stretches that did. Most threads have none.
     growth: Option<Box<Growth>>,
     /// How many periods began in those of own work and in unclear ones, by the same numbers.
-    untold_periods: [u64; MOST],
+    untold_periods: [u64; MAX_PERIODS],
     /// Overruns that are certain, whatever they tell, by how many periods began in them.
     certain: ByPeriods,
 }
@@ -68,7 +66,8 @@ impl CatchUpEvidence {
         count(&mut self.skipped, missed);
     }
 
-    /// Takes a stretch with so many cycles, fewer than there were periods, of which so many began only meanwhile.
+    /// Takes a stretch with `cycles` cycles, fewer than there were periods, of which `meanwhile` began only while it made up for
+    /// others.
     pub(super) fn take_partly(&mut self, missed: u64, cycles: u64, meanwhile: u64) {
         let made_up = cycles.saturating_sub(1);
         count(&mut self.partly, made_up);
@@ -81,7 +80,7 @@ impl CatchUpEvidence {
         count(&mut self.certain, missed);
     }
 
-    /// How many periods the certain overruns made up for at most, if it makes up for so many in each.
+    /// How many periods the certain overruns made up for at most, if it makes up for up to `limit` in each.
     pub(super) fn made_up_at_most(&self, limit: u64) -> u64 {
         let stretches = self.certain.iter().map(|count| u64::from(*count));
         stretches.zip(0..).map(|(stretches, missed)| stretches * limit.min(missed)).sum()
@@ -100,7 +99,7 @@ impl CatchUpEvidence {
         self.take_untold(missed);
     }
 
-    /// Takes a stretch of which alone nothing tells, because it began with the return from a stop.
+    /// Takes a stretch that tells nothing alone, because it began with the return from a stop.
     pub(super) fn take_stopped(&mut self, missed: u64) {
         count(&mut self.stopped, missed);
         self.take_unclear(missed, true);
@@ -118,7 +117,7 @@ impl CatchUpEvidence {
         if !is_shown {
             return;
         }
-        for missed in 0..MOST {
+        for missed in 0..MAX_PERIODS {
             let stretches = std::mem::take(&mut self.stopped[missed]);
             self.whole[missed] = self.whole[missed].saturating_add(stretches);
             self.unclear[missed] = self.unclear[missed].saturating_sub(stretches);
@@ -150,14 +149,14 @@ impl CatchUpEvidence {
 
     /// For how many periods in a row it certainly makes up: two thirds of the cycles look like all of them.
     fn reach(&self) -> usize {
-        let shown = (1..MOST).rev().find(|&missed| sum(&self.whole[missed..]) >= ENOUGH);
+        let shown = (1..MAX_PERIODS).rev().find(|&missed| sum(&self.whole[missed..]) >= ENOUGH);
         shown.map_or(0, |missed| (2 * (missed + 1)).div_ceil(3) - 1)
     }
 
     /// Periods that began in stretches that tell nothing of them, beyond those for which it certainly makes up.
     pub(super) fn untold_periods(&self) -> u64 {
         let reach = self.reach();
-        (reach + 1..MOST)
+        (reach + 1..MAX_PERIODS)
             .map(|missed| {
                 let stretches = u64::from(self.own_work[missed]) + u64::from(self.unclear[missed]);
                 self.untold_periods[missed].saturating_sub(stretches.saturating_mul(reach as u64))
@@ -172,17 +171,17 @@ impl CatchUpEvidence {
             return None;
         }
         // The largest number stands for any that is larger, too: it is no limit.
-        let most = (1..MOST - 2).max_by_key(|&from| (sum(&self.partly[from..=from + 1]), MOST - from))?;
+        let most = (1..MAX_PERIODS - 2).max_by_key(|&from| (sum(&self.partly[from..=from + 1]), MAX_PERIODS - from))?;
         let limit = if self.partly[most + 1] > self.partly[most] { most + 1 } else { most };
         let same = sum(&self.partly[most..=most + 1]);
         // What makes up for so many looks like all of up to half as many more.
-        let reach = ((limit + 1) * 3 / 2).min(MOST - 1);
+        let reach = ((limit + 1) * 3 / 2).min(MAX_PERIODS - 1);
         let (within, beyond) = (sum(&self.whole[..=reach]), sum(&self.whole[reach + 1..]));
         let (skipped, partly) = (sum(&self.skipped), sum(&self.partly) - same);
         let contrary = beyond + skipped + partly;
         // Periods that began only while it made up for others add to these, and not always as many: without them there
         // are more stretches alike. If there are as many either way, the larger number is the safe one.
-        let at_once = (1..MOST - 1).max_by_key(|&made_up| (self.at_once[made_up], MOST - made_up))?;
+        let at_once = (1..MAX_PERIODS - 1).max_by_key(|&made_up| (self.at_once[made_up], MAX_PERIODS - made_up))?;
         let is_alike = self.at_once[at_once] > self.partly[limit];
         let limit = if is_alike { at_once.min(limit) } else { limit };
         (same >= contrary * CLEARLY).then_some(Shown {
@@ -197,7 +196,7 @@ impl CatchUpEvidence {
     /// The loop makes up for up to so many periods, and for none where more begin.
     fn below_a_limit(&self) -> Option<Shown> {
         let partly = sum(&self.partly);
-        (1..MOST - 1).rev().find_map(|limit| {
+        (1..MAX_PERIODS - 1).rev().find_map(|limit| {
             let (whole, above) = (sum(&self.whole[..=limit]), sum(&self.whole[limit + 1..]));
             let (below, skipped) = (sum(&self.skipped[..=limit]), sum(&self.skipped[limit + 1..]));
             let is_shown = whole >= ENOUGH
@@ -219,7 +218,7 @@ impl CatchUpEvidence {
 
 /// Numbers that are not told apart count as the largest.
 fn position(periods: u64) -> usize {
-    usize::try_from(periods).map_or(MOST - 1, |position| position.min(MOST - 1))
+    usize::try_from(periods).map_or(MAX_PERIODS - 1, |position| position.min(MAX_PERIODS - 1))
 }
 
 fn count(by_periods: &mut ByPeriods, periods: u64) {

@@ -1,12 +1,12 @@
 //! Whether the stretches of a loop that follow stops grow with the periods that began in them. What the kernel executes for
 //! the return from a stop adds to each of them, and hides how many cycles one holds; but it is the same however long the stop.
 
-/// Numbers of periods below this one are told apart; longer stretches are left out.
-const PERIODS: usize = 32;
+/// Numbers of periods below this one are told apart.
+pub(super) const MAX_PERIODS: usize = 32;
 /// Fewer stretches show nothing.
 const ENOUGH: f64 = 12.0;
-/// With each period more they take at least so many cycles more, by so many standard errors: all of them, and the longer half,
-/// which do not grow where a loop makes up for a few periods only.
+/// With each period more they take at least the first number of cycles more, by the second number of standard errors: all of
+/// them, and the longer half, which does not grow where a loop makes up for a few periods only.
 const ALL: (f64, f64) = (0.5, 3.0);
 const LONGER_HALF: (f64, f64) = (0.3, 2.5);
 
@@ -14,7 +14,7 @@ const LONGER_HALF: (f64, f64) = (0.3, 2.5);
 #[derive(Debug, Default)]
 pub(super) struct Growth {
     /// By how many periods began in them.
-    by_periods: [Sums; PERIODS],
+    by_periods: [Sums; MAX_PERIODS],
 }
 
 /// Stretches in which as many periods began.
@@ -27,9 +27,10 @@ struct Sums {
 }
 
 impl Growth {
-    /// Takes a stretch in which so many periods began, and how many times as much as a usual cycle it executed.
+    /// Takes a stretch in which this many periods began, and how many times as much as a usual cycle it executed. Stretches with
+    /// [`MAX_PERIODS`] or more are left out.
     pub(super) fn take(&mut self, periods: u64, cycles: f64) {
-        let position = usize::try_from(periods).unwrap_or(PERIODS);
+        let position = usize::try_from(periods).unwrap_or(MAX_PERIODS);
         if let Some(sums) = self.by_periods.get_mut(position) {
             sums.stretches += 1.0;
             sums.cycles += cycles;
