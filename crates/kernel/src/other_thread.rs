@@ -33,12 +33,9 @@ impl ThreadScheduling {
     /// # Errors
     /// If it is gone.
     pub fn of(tid: u32) -> Result<ThreadScheduling, Refused> {
-        let mut now = scheduling::no_attributes();
-        let size = now.size;
-        // SAFETY: the kernel writes at most `size` bytes, as many as the structure has.
-        if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut now, size, 0) } != 0 {
+        let Some(now) = scheduling::attributes_of(tid) else {
             return Err(Refused::last_os_error(format!("reading the scheduling of thread {tid}")));
-        }
+        };
         let is_reserved = now.sched_policy == libc::SCHED_DEADLINE as u32;
         let only_reserved = |value: u64| if is_reserved { value } else { 0 };
         Ok(ThreadScheduling {
@@ -118,10 +115,9 @@ impl ThreadScheduling {
             sched_period: self.period_ns,
             ..scheduling::no_attributes()
         };
-        // SAFETY: the structure is as large as its size field says and lives through the call.
-        match unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)),
+        match scheduling::set_attributes_of(tid, &attributes) {
+            true => Ok(()),
+            false => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)),
         }
     }
 

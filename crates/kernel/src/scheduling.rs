@@ -108,6 +108,22 @@ pub(crate) fn no_attributes() -> libc::sched_attr {
     }
 }
 
+/// How a thread is scheduled, 0 for the calling one; `None` if the kernel does not say: it has set the error's number.
+pub(crate) fn attributes_of(tid: u32) -> Option<libc::sched_attr> {
+    let mut now = no_attributes();
+    let size = now.size;
+    // SAFETY: the kernel writes at most `size` bytes, as many as the structure has.
+    let result = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut now, size, 0) };
+    (result == 0).then_some(now)
+}
+
+/// Schedules a thread so, 0 for the calling one; returns whether the kernel accepted that: if not, it has set the error's number.
+/// Allocates nothing.
+pub(crate) fn set_attributes_of(tid: u32, attributes: &libc::sched_attr) -> bool {
+    // SAFETY: the structure is as large as its size field says and lives through the call.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const *attributes, 0) == 0 }
+}
+
 /// Sets the calling thread's scheduling.
 ///
 /// # Errors
@@ -122,10 +138,7 @@ pub fn set_scheduling(scheduling: Scheduling) -> Result<(), Refused> {
 /// # Errors
 /// What the kernel refused, with its reason and, for a reservation, the way around it.
 pub fn set_scheduling_of(tid: u32, scheduling: Scheduling, reclaim: bool) -> Result<(), Refused> {
-    let attributes = attributes(scheduling, reclaim);
-    // SAFETY: the structure is as large as its size field says and lives through the call.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0) };
-    if result == 0 {
+    if set_attributes_of(tid, &attributes(scheduling, reclaim)) {
         return Ok(());
     }
     let error = std::io::Error::last_os_error();
@@ -239,8 +252,7 @@ fn ordinary_now() -> (i32, i32) {
 /// Sets the calling thread to `SCHED_OTHER` with this niceness and these flags; returns whether the kernel accepted that.
 fn set_ordinary(nice: i32, flags: u64) -> bool {
     let attributes = libc::sched_attr { sched_nice: nice, sched_flags: flags, ..attributes(Scheduling::Other, false) };
-    // SAFETY: the structure is as large as its size field says and lives through the call.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &attributes, 0) == 0 }
+    set_attributes_of(0, &attributes)
 }
 
 /// Lets the calling thread run on these CPUs.

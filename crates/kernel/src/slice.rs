@@ -31,7 +31,7 @@ fn kernels() -> Option<u64> {
 fn ask() -> Option<u64> {
     // SAFETY: takes plain numbers; 0 is the calling thread.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
-    set_own(nice, 0).then(own_now).flatten().map(|now| now.sched_runtime)
+    set_own(nice, 0).then(|| scheduling::attributes_of(0)).flatten().map(|now| now.sched_runtime)
 }
 
 /// Makes the calling thread ordinary, with this slice, ns; 0: the kernel's. Says whether the kernel did so.
@@ -42,16 +42,7 @@ fn set_own(nice: i32, slice_ns: u64) -> bool {
         sched_runtime: slice_ns,
         ..scheduling::no_attributes()
     };
-    // SAFETY: the structure is as large as its size field says and lives through the call; 0 is the calling thread.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) == 0 }
-}
-
-/// How the calling thread is scheduled.
-fn own_now() -> Option<libc::sched_attr> {
-    let mut now = scheduling::no_attributes();
-    let size = now.size;
-    // SAFETY: the kernel writes at most `size` bytes, as many as the structure has; 0 is the calling thread.
-    (unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, size, 0) } == 0).then_some(now)
+    scheduling::set_attributes_of(0, &attributes)
 }
 
 #[cfg(test)]
@@ -86,20 +77,20 @@ mod tests {
             if kernels().is_none_or(|slice| slice == 0) {
                 return punctual_testing::skip(NAME, "this kernel reports no slices, as from Linux 6.12 on");
             }
-            let read = || own_now().unwrap().sched_runtime;
+            let read = || scheduling::attributes_of(0).unwrap().sched_runtime;
             // SAFETY: takes plain numbers; 0 is the calling thread.
             let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
             for (slice_ns, expected_ns) in [(OWN_NS, OWN_NS), (0, 0)] {
                 assert!(set_own(nice, slice_ns));
                 let before = Before::of(crate::clock::thread_id()).unwrap();
-                assert_eq!(own_slice(&own_now().unwrap()), expected_ns);
+                assert_eq!(own_slice(&scheduling::attributes_of(0).unwrap()), expected_ns);
                 let slice = read();
                 // As --apply changes it, if this user may.
                 if let Err(refused) = ThreadScheduling::reserved(100_000, 10_000_000).set(before.tid) {
                     punctual_testing::skip(NAME, refused.to_string());
                 }
                 assert!(matches!(before.put_back(), PutBack::Done));
-                assert_eq!((read(), own_slice(&own_now().unwrap())), (slice, expected_ns));
+                assert_eq!((read(), own_slice(&scheduling::attributes_of(0).unwrap())), (slice, expected_ns));
             }
         })
         .join()
