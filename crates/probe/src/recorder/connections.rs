@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What a thread was seen to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Awaited {
+pub(crate) enum WaitedFor {
     /// A connection that somebody else makes, or what comes by one that it accepted.
     Request,
     /// What comes by a connection that it asked for.
@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     /// What sets it apart from others, also from those that have that number earlier or later.
     pub(crate) inode: u64,
     /// What comes by it.
-    pub(crate) brings: Awaited,
+    pub(crate) brings: WaitedFor,
 }
 
 /// No more programs than this are kept in mind; then all are forgotten.
@@ -115,7 +115,7 @@ impl Programs {
             (connection.descriptor, Held { connection, since_ns, until_ns: begun_ns })
         };
         program.held = found.iter().map(held).collect();
-        program.accepts |= found.iter().any(|connection| connection.brings == Awaited::Request);
+        program.accepts |= found.iter().any(|connection| connection.brings == WaitedFor::Request);
         program.asked_ns = begun_ns;
         program.looked_ns = Some((program.looked_ns.map_or(over_ns, |(first_ns, _)| first_ns), begun_ns));
         program.is_untold = false;
@@ -164,9 +164,9 @@ impl Programs {
         let mut connections = Connections { is_unknown, ..Connections::default() };
         for Held { connection, .. } in held.filter(is_steady) {
             match connection.brings {
-                Awaited::Request => connections.accepted.push(connection.descriptor),
-                Awaited::Answer => connections.connected.push(connection.descriptor),
-                Awaited::Unclear | Awaited::Either | Awaited::Several => {}
+                WaitedFor::Request => connections.accepted.push(connection.descriptor),
+                WaitedFor::Answer => connections.connected.push(connection.descriptor),
+                WaitedFor::Unclear | WaitedFor::Either | WaitedFor::Several => {}
             }
             let path = program.and_then(|program| program.paths.get(&connection.descriptor));
             connections.paths.extend(path.map(|path| (connection.descriptor, path.clone())));
@@ -237,7 +237,7 @@ mod tests {
     /// One connection for each request, or more of them than are looked at: that none of them is known does not mean that there is none.
     #[test]
     fn a_program_that_was_seen_to_accept_is_one_that_accepts() {
-        let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+        let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
         let mut programs = Programs::default();
         programs.saw(1, (8, 10), &[client]);
         programs.saw(1, (8 + SETTLE_NS, 9 + SETTLE_NS), &[]);
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_connection_that_counts_has_the_path_of_who_listens() {
         let mut programs = Programs::default();
-        let connection = |descriptor| Connection { descriptor, inode: 100, brings: Awaited::Answer };
+        let connection = |descriptor| Connection { descriptor, inode: 100, brings: WaitedFor::Answer };
         for at_ns in [0, 2 * STEADY_NS] {
             programs.saw(1, (at_ns, at_ns + 1), &[connection(4), connection(5)]);
             programs.saw_paths(1, BTreeMap::from([(4, "/run/store.sock".to_owned()), (9, "/run/other".to_owned())]));

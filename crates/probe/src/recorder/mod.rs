@@ -8,7 +8,8 @@
 //!
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `accepted`, `connections`, `socket_tables`: where a followed thread's request begins and ends.
+//! * `requests`, `stretches`, `sources`: where a followed thread's request begins and ends; `looks`,
+//!   `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
@@ -23,7 +24,6 @@
 //! * `processes`, `armers`, `ended_threads`: whose a thread was, who armed a timer, and who has ended since.
 //! * `groups`, `disk_limits`: control groups.
 
-mod accepted;
 mod armers;
 mod bounded_channel;
 mod budget;
@@ -40,6 +40,7 @@ pub(crate) mod hooks;
 pub(crate) mod kept;
 mod kernel_code;
 mod late_wakeup;
+mod looks;
 mod maps;
 pub(crate) mod missed_runs;
 mod naming;

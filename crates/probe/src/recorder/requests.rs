@@ -5,10 +5,10 @@
 //! timer, a device, the network, a queue. A request begins when the wait for the source ends, and is over when the
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
-//! by a connection that the thread's program accepted ([`super::accepted`]), also in a call that waits for several. Every other wait is part of
+//! by a connection that the thread's program accepted ([`super::looks`]), also in a call that waits for several. Every other wait is part of
 //! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection.
 
-use super::connections::{Awaited, Connection, Programs};
+use super::connections::{Connection, Programs, WaitedFor};
 use super::late_wakeup::Connections;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
@@ -51,7 +51,7 @@ const MAX_WAITS: u32 = 250;
 /// No more threads than this are kept in mind; then all are forgotten.
 const MAX_THREADS: usize = 8_192;
 /// In so many of one thread's waits is looked at it.
-const MAX_LOOKS: u8 = 64;
+const MAX_LOOKS_AT_ONE: u8 = 64;
 /// No more of the places where a thread waits for answers are kept in mind.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
@@ -68,7 +68,7 @@ struct Thread {
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
     /// What it was last seen to wait for, and when.
-    seen: Option<(u64, Awaited)>,
+    seen: Option<(u64, WaitedFor)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
@@ -162,7 +162,7 @@ impl Requests {
 
     /// From one time to another a thread waited for this: at the place where it is known to wait, unless that wait began later,
     /// or turns out to have been over by then.
-    pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: Awaited) {
+    pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: WaitedFor) {
         let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
         if let Some(thread) = thread {
             thread.seen = Some((over_ns, awaited));
@@ -256,7 +256,7 @@ impl Thread {
         let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
         !self.is_looked_at
             && !self.is_out_of_reach
-            && self.looks < MAX_LOOKS
+            && self.looks < MAX_LOOKS_AT_ONE
             && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
             && self.source.is_none_or(is_to_be_told)
     }
@@ -306,24 +306,24 @@ impl Thread {
     fn learn(&mut self, place: u32, stretch: &Stretch) {
         let seen = self.seen.take().filter(|(over_ns, _)| *over_ns < stretch.expected_ns);
         match seen {
-            Some((_, Awaited::Request)) => self.accepts(place),
+            Some((_, WaitedFor::Request)) => self.accepts(place),
             // Of a program that accepts connections, they are among those.
-            Some((_, awaited @ (Awaited::Either | Awaited::Several)))
-                if awaited == Awaited::Either || self.has_accepted =>
+            Some((_, awaited @ (WaitedFor::Either | WaitedFor::Several)))
+                if awaited == WaitedFor::Either || self.has_accepted =>
             {
                 self.mixed.insert(place);
                 self.accepts(place);
             }
-            Some((_, Awaited::Answer)) => {
+            Some((_, WaitedFor::Answer)) => {
                 self.asked.insert(place);
             }
-            Some((_, Awaited::Unclear)) => {
+            Some((_, WaitedFor::Unclear)) => {
                 if self.unclear.insert(place) {
                     self.unclear_waits = None;
                     self.open.iter_mut().for_each(|open| open.unclear_waits = None);
                 }
             }
-            Some((_, Awaited::Either | Awaited::Several)) | None => {}
+            Some((_, WaitedFor::Either | WaitedFor::Several)) | None => {}
         }
     }
 

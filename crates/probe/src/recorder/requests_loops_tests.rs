@@ -8,7 +8,7 @@ fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_t
     let mut cases = 0;
     // A plain sleep, a timer that is read, `poll` for nothing, a condition with a time limit.
     for call in [Call::Sleep, Call::Read, Call::Poll, Call::Futex] {
-        for awaited in [Awaited::Request, Awaited::Either] {
+        for awaited in [WaitedFor::Request, WaitedFor::Either] {
             let mut play = Play::default();
             play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
             look(&mut play, awaited);
@@ -19,7 +19,7 @@ fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_t
             }
             // Where something else may come as well, it is not known that somebody asked.
             let is_asked_for: Vec<bool> = play.known.iter().map(|known| known.is_asked_for).collect();
-            assert_eq!(is_asked_for, [awaited == Awaited::Request; 3]);
+            assert_eq!(is_asked_for, [awaited == WaitedFor::Request; 3]);
             // Nobody asks when its time limit is over, and that is no other source.
             play.known.clear();
             play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
@@ -36,11 +36,11 @@ fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_t
 /// Of a list nobody tells what is in it: in a program that accepts connections, it is those.
 #[test]
 fn a_list_of_several_things_is_for_requests_where_the_program_accepts_connections() {
-    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
     for (connections, expected) in [(&[client][..], 1), (&[][..], 0)] {
         let mut play = Play::default();
         play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
-        look(&mut play, Awaited::Several);
+        look(&mut play, WaitedFor::Several);
         play.requests.saw_connections(TID, (play.now, play.now + 1), connections);
         play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
         let start = play.now + 10;
@@ -69,7 +69,7 @@ fn a_loop_with_a_tick_gets_its_requests_where_it_waits_up_to_that() {
 /// Its client asks again at once, so that it is never found waiting for that: what follows its sleeps seems to be its requests.
 #[test]
 fn what_a_timer_begins_may_be_a_part_of_a_request_in_a_program_that_accepts_connections() {
-    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
     for (connections, expected) in [(&[client][..], true), (&[][..], false)] {
         let mut play = Play::default();
         play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
@@ -95,7 +95,7 @@ fn whoever_waits_by_a_pipe_a_different_number_of_times_may_be_a_server() {
     let parts = |rounds: &[usize]| {
         let mut play = Play::default();
         play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
-        look(&mut play, Awaited::Unclear);
+        look(&mut play, WaitedFor::Unclear);
         play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
         play.known.clear();
         for waited in rounds {

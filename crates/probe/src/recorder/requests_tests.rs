@@ -178,7 +178,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
     };
     let mut play = found();
     let seen_ns = play.now + 1;
-    play.requests.saw(TID, (seen_ns, seen_ns), Awaited::Request);
+    play.requests.saw(TID, (seen_ns, seen_ns), WaitedFor::Request);
     let start = play.now + 10;
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.over();
@@ -191,7 +191,7 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
         let mut play = found();
         let at = |after: i64| play.now.checked_add_signed(after).unwrap();
         let look = (at(before), at(after));
-        play.requests.saw(TID, look, Awaited::Request);
+        play.requests.saw(TID, look, WaitedFor::Request);
         let (start, over) = serves(&mut play);
         assert_eq!(over, [(start, start + 20)], "{before} to {after}");
     }
@@ -202,11 +202,11 @@ fn a_server_gets_its_requests_where_it_reads_what_it_accepted() {
         play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
         play.requests.next_look().is_some()
     });
-    assert_eq!(looks.count(), usize::from(MAX_LOOKS) - 1);
+    assert_eq!(looks.count(), usize::from(MAX_LOOKS_AT_ONE) - 1);
 }
 
 /// Looks at the wait in which the thread is.
-fn look(play: &mut Play, awaited: Awaited) {
+fn look(play: &mut Play, awaited: WaitedFor) {
     assert_eq!(play.requests.next_look(), Some(TID));
     let at_ns = play.now + 1;
     play.requests.saw(TID, (at_ns, at_ns), awaited);
@@ -218,11 +218,11 @@ fn a_worker_is_done_wherever_it_waits_for_requests() {
     const NEXT: u32 = 19;
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Connect));
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.stretch(EndedBy::Thread, waits(NEXT, Call::Read));
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.over();
     for place in [NEXT, OTHER, IDLE] {
@@ -242,7 +242,7 @@ fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_acc
     play.stretch(EndedBy::Timer, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
     play.stretch(EndedBy::Timer, waits(IDLE, Call::Read));
     assert_eq!(play.over(), [(10, 30)], "until it is looked at");
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.known.clear();
     for round in 0..3 {
         let start = play.now + 10;
@@ -257,7 +257,7 @@ fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_acc
 fn whoever_sleeps_on_and_on_and_waits_for_no_request_has_a_period() {
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Connect));
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
     for _ in 0..MAX_SLEEPS {
         play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
@@ -275,9 +275,9 @@ fn whoever_sleeps_on_and_on_and_waits_for_no_request_has_a_period() {
 fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    look(&mut play, Awaited::Request);
+    look(&mut play, WaitedFor::Request);
     play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
-    look(&mut play, Awaited::Answer);
+    look(&mut play, WaitedFor::Answer);
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
@@ -286,7 +286,7 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     // Where it accepts nothing, it may be a worker that fetches its work.
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
-    look(&mut play, Awaited::Answer);
+    look(&mut play, WaitedFor::Answer);
     play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
     assert_eq!(play.known, [known(false)(true)]);
 }
@@ -304,7 +304,7 @@ fn a_request_is_sure_where_its_beginning_is_known_and_what_it_waits_for() {
     };
     assert_eq!(client(&[]), [true]);
     // What it slept for may have been a part of a request.
-    assert_eq!(client(&[Connection { descriptor: 4, inode: 100, brings: Awaited::Request }]), [false]);
+    assert_eq!(client(&[Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request }]), [false]);
     // Nobody has looked.
     let mut play = Play::default();
     play.stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
@@ -338,7 +338,7 @@ fn requests_that_were_not_seen_to_end_are_counted() {
 #[test]
 fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_seen() {
     let connection = |descriptor, inode, brings| Connection { descriptor, inode, brings };
-    let (client, store) = (connection(4, 100, Awaited::Request), connection(5, 101, Awaited::Answer));
+    let (client, store) = (connection(4, 100, WaitedFor::Request), connection(5, 101, WaitedFor::Answer));
     let mut play = Play::default();
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
     let mut saw = |at_ms: u64, found: &[Connection]| {
@@ -353,7 +353,7 @@ fn connections_count_once_they_were_seen_for_a_while_and_as_long_as_they_are_see
     assert_eq!(saw(0, &[client, store]), [none(), none(), none(), none()]);
     let both = || (vec![4_u32], vec![5_u32]);
     assert_eq!(saw(400, &[client, store]), [none(), both(), both(), none()]);
-    let another = connection(5, 102, Awaited::Request);
+    let another = connection(5, 102, WaitedFor::Request);
     let clients = || (vec![4_u32], Vec::<u32>::new());
     assert_eq!(saw(800, &[client, another]), [none(), clients(), clients(), none()]);
     let unknown = Connections { is_unknown: true, ..Connections::default() };
@@ -374,7 +374,7 @@ fn a_look_at_one_thread_counts_for_all_of_its_program() {
         let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
         assert_eq!(requests.next(tid, &stretch).count(), 0);
     }
-    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
     for at_ms in [0, 400, 800] {
         let at_ns = at_ms * 1_000_000;
         let asked: Vec<u32> = std::iter::from_fn(|| requests.next_refresh(at_ns + REFRESHED_NS)).collect();
@@ -401,8 +401,8 @@ fn no_look_is_lost_on_a_thread_that_is_out_of_reach() {
 /// Its client asks again at once, so that it is hardly ever found waiting for that.
 #[test]
 fn a_server_that_is_only_found_waiting_for_its_store_gets_its_requests_elsewhere() {
-    let client = Connection { descriptor: 4, inode: 100, brings: Awaited::Request };
-    let found = |accepts: bool, awaited: Awaited| {
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    let found = |accepts: bool, awaited: WaitedFor| {
         let mut play = Play::default();
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
@@ -417,7 +417,7 @@ fn a_server_that_is_only_found_waiting_for_its_store_gets_its_requests_elsewhere
         play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read)).stretch(EndedBy::Thread, waits(IDLE, Call::Read));
         (start, play.over())
     };
-    for awaited in [Awaited::Answer, Awaited::Unclear] {
+    for awaited in [WaitedFor::Answer, WaitedFor::Unclear] {
         let (start, over) = found(true, awaited);
         assert_eq!(over, [(start, start + 20)], "{awaited:?}");
         // A worker that accepts nothing may fetch its work by a connection that it asked for, or be sent it by a pipe.

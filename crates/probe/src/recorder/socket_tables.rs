@@ -1,6 +1,6 @@
 //! The kernel's tables of sockets: which connections somebody accepted, and which somebody asked for.
 
-use super::connections::Awaited;
+use super::connections::WaitedFor;
 use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::printable;
 use std::fs::File;
@@ -37,18 +37,18 @@ impl<'a> Tables<'a> {
     }
 
     /// What comes by a connection.
-    pub(super) fn awaited(&self, inode: &str) -> Option<Awaited> {
+    pub(super) fn awaited(&self, inode: &str) -> Option<WaitedFor> {
         self.brings(inode).map(|(brings, _)| brings)
     }
 
     /// What comes by a connection and, if it is a local socket, the path at which somebody listens. Where the program listens itself, that is a
     /// request.
-    pub(super) fn brings(&self, inode: &str) -> Option<(Awaited, Option<String>)> {
+    pub(super) fn brings(&self, inode: &str) -> Option<(WaitedFor, Option<String>)> {
         if self.listens(inode) {
-            return Some((Awaited::Request, None));
+            return Some((WaitedFor::Request, None));
         }
         let of_unix = self.unix.as_deref().and_then(|table| accepted_at(table, inode));
-        let of_unix = of_unix.map(|path| (Awaited::Request, path)).or_else(|| self.answers(inode));
+        let of_unix = of_unix.map(|path| (WaitedFor::Request, path)).or_else(|| self.answers(inode));
         match of_unix {
             Some((brings, path)) => Some((brings, Some(path))),
             None => Some((awaited_tcp(self.tcp.as_deref()?, inode)?, None)),
@@ -65,10 +65,10 @@ impl<'a> Tables<'a> {
     }
 
     /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
-    fn answers(&self, inode: &str) -> Option<(Awaited, String)> {
+    fn answers(&self, inode: &str) -> Option<(WaitedFor, String)> {
         let peers = self.peers.filter(|_| self.has_no_path(inode))?;
         let other = peers.of(inode.parse().ok()?)?.to_string();
-        accepted_at(self.unix.as_deref()?, &other).map(|path| (Awaited::Answer, path))
+        accepted_at(self.unix.as_deref()?, &other).map(|path| (WaitedFor::Answer, path))
     }
 
     /// Whether it is a connected local socket without a path, which nobody can have accepted: it asked for the connection, or is one of a pair.
@@ -100,7 +100,7 @@ fn accepted_at(table: &str, inode: &str) -> Option<String> {
 
 /// A socket with the port of one that listens was accepted: the side that connects has a port of its own. Where nothing listens any more,
 /// as for connections that were accepted before a fork, and for the other side on another machine, nothing tells which it is.
-fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
+fn awaited_tcp(table: &str, inode: &str) -> Option<WaitedFor> {
     // sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
     let rows = |words| rows_with(table, words);
     let port = |address: &str| address.rsplit(':').next().map(str::to_owned);
@@ -108,8 +108,8 @@ fn awaited_tcp(table: &str, inode: &str) -> Option<Awaited> {
     let listens =
         |at: &str| rows(TCP_LISTENS).any(|row| row.len() > 9 && row[3] == TCP_LISTENS && port(row[1]) == port(at));
     match (listens(own[1]), listens(own[2])) {
-        (true, false) => Some(Awaited::Request),
-        (false, true) => Some(Awaited::Answer),
+        (true, false) => Some(WaitedFor::Request),
+        (false, true) => Some(WaitedFor::Answer),
         // Both may use the port at which they listen.
         (true, true) | (false, false) => None,
     }
@@ -144,10 +144,10 @@ mod tests {
             + &row("0100007F:1F90", "0100007F:A000", "01", 201)
             + &row("0100007F:A000", "0100007F:1F90", "01", 202);
         let found = ["200", "201", "202"].map(|inode| awaited_tcp(&tcp, inode));
-        assert_eq!(found, [None, Some(Awaited::Request), Some(Awaited::Answer)]);
+        assert_eq!(found, [None, Some(WaitedFor::Request), Some(WaitedFor::Answer)]);
         let tables = Tables { tcp: Some(tcp.clone()), ..Tables::default() };
         assert_eq!(["200", "201", "202"].map(|inode| tables.listens(inode)), [true, false, false]);
-        assert_eq!(tables.brings("200"), Some((Awaited::Request, None)), "who connects there asks");
+        assert_eq!(tables.brings("200"), Some((WaitedFor::Request, None)), "who connects there asks");
         // Nobody listens any more, and both do.
         let (_, connected) = tcp.split_once('\n').unwrap();
         let both = row("0100007F:A000", "00000000:0000", "0A", 203) + &tcp;
@@ -171,12 +171,12 @@ mod tests {
         if tables.unix.is_none() {
             return punctual_testing::skip("answers by local sockets", "the table of local sockets is too long");
         }
-        assert_eq!((brings(&server), brings(&one)), (Some(Awaited::Request), None));
+        assert_eq!((brings(&server), brings(&one)), (Some(WaitedFor::Request), None));
         let inode = |stream: &UnixStream| rustix::fs::fstat(stream).unwrap().st_ino as u32;
         if peers.as_ref().and_then(|peers| peers.of(inode(&one))).is_none() {
             return punctual_testing::skip("answers by local sockets", "this kernel does not tell (CONFIG_UNIX_DIAG)");
         }
-        assert_eq!(brings(&client), Some(Awaited::Answer));
+        assert_eq!(brings(&client), Some(WaitedFor::Answer));
         for stream in [&server, &client] {
             let (_, found) = tables.brings(&inode(stream).to_string()).unwrap();
             assert_eq!(found.as_deref(), path.to_str());

@@ -1,6 +1,5 @@
 //! Looks at each measured wakeup, and keeps the evidence of late ones.
 
-use super::accepted::Looks;
 use super::budget::{Budget, Spent};
 use super::disk_limits::DiskLimits;
 use super::evidence::Evidence;
@@ -8,6 +7,7 @@ use super::handlers::{Entry, handler_sums};
 use super::hooks::HookWatch;
 use super::kernel_code::KernelCode;
 use super::late_wakeup::LateWakeup;
+use super::looks::Looks;
 use super::missed_runs::MissedRuns;
 use super::naming::name_places;
 use super::programs::FlightRecorder;

@@ -4,7 +4,7 @@
 //! A thread of its own looks: the tables may be long, and a program in the midst of `exec` can keep whoever reads its
 //! `/proc/TID/syscall` waiting for as long as it likes.
 
-use super::connections::{Awaited, Connection};
+use super::connections::{Connection, WaitedFor};
 use super::requests::Requests;
 use super::socket_tables::Tables;
 use punctual_kernel::clock;
@@ -74,7 +74,7 @@ struct Seen {
     begun_ns: u64,
     over_ns: u64,
     /// What it waited for up to a time, if it waited all the time and that is known.
-    awaited: Option<(Awaited, u64)>,
+    awaited: Option<(WaitedFor, u64)>,
     connections: Listing,
 }
 
@@ -203,31 +203,31 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
 }
 
 /// `None` if that is not known, or it does not wait so.
-fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Awaited> {
+fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<WaitedFor> {
     let (number, descriptor, second) = called(called_for)?;
     if ACCEPTS.contains(&number) {
-        return Some(Awaited::Request);
+        return Some(WaitedFor::Request);
     }
     if SETS.contains(&number) {
         return of_set(directory, descriptor, tables);
     }
     if LISTS.contains(&number) {
-        return (second > 1).then_some(Awaited::Several);
+        return (second > 1).then_some(WaitedFor::Several);
     }
     if !READS.contains(&number) {
         return None;
     }
     let link = link(&format!("{directory}/fd/{descriptor}"))?;
     if link.starts_with("pipe:[") {
-        return Some(Awaited::Unclear);
+        return Some(WaitedFor::Unclear);
     }
     let inode = inode(&link)?;
-    tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(Awaited::Unclear))
+    tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(WaitedFor::Unclear))
 }
 
 /// What comes by the descriptors of a set, which the kernel lists. Those beyond a number are not known, nor are all if to find them in long
 /// tables takes too long.
-fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<Awaited> {
+fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<WaitedFor> {
     let info = File::open(format!("{directory}/fdinfo/{set}")).ok()?;
     let descriptors = descriptors_in(info)?;
     let mut brings = Vec::new();
@@ -258,12 +258,12 @@ fn descriptors(info: &str) -> impl Iterator<Item = u32> {
 }
 
 /// What comes by any of several things, of which some may not be known. `None` if it may be anything but a request.
-fn of_several(brings: &[Option<Awaited>]) -> Option<Awaited> {
-    let is_all = |awaited: Awaited| brings.iter().all(|one| *one == Some(awaited));
-    match brings.contains(&Some(Awaited::Request)) {
-        true if is_all(Awaited::Request) => Some(Awaited::Request),
-        true => Some(Awaited::Either),
-        false => (!brings.is_empty() && is_all(Awaited::Answer)).then_some(Awaited::Answer),
+fn of_several(brings: &[Option<WaitedFor>]) -> Option<WaitedFor> {
+    let is_all = |awaited: WaitedFor| brings.iter().all(|one| *one == Some(awaited));
+    match brings.contains(&Some(WaitedFor::Request)) {
+        true if is_all(WaitedFor::Request) => Some(WaitedFor::Request),
+        true => Some(WaitedFor::Either),
+        false => (!brings.is_empty() && is_all(WaitedFor::Answer)).then_some(WaitedFor::Answer),
     }
 }
 
@@ -273,7 +273,7 @@ fn listing(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> 
     let mut found = Found::default();
     match list(directory, tables, is_over, &mut found) {
         Some(()) => Listing::Of(found),
-        None => Listing::TooMany { accepts: found.0.iter().any(|one| one.brings == Awaited::Request) },
+        None => Listing::TooMany { accepts: found.0.iter().any(|one| one.brings == WaitedFor::Request) },
     }
 }
 
@@ -334,12 +334,12 @@ mod tests {
             tfd:        5 events:       19 data:                5  pos:0 ino:1f3 sdev:9\n\
             tfd:       12 events:       19 data:                c  pos:0 ino:1f4 sdev:9\n";
         assert_eq!(descriptors(info).collect::<Vec<u32>>(), [5, 12]);
-        let (request, answer) = (Some(Awaited::Request), Some(Awaited::Answer));
+        let (request, answer) = (Some(WaitedFor::Request), Some(WaitedFor::Answer));
         for (brings, expected) in [
             (&[request][..], request),
             (&[request, request][..], request),
-            (&[request, answer][..], Some(Awaited::Either)),
-            (&[request, None][..], Some(Awaited::Either)),
+            (&[request, answer][..], Some(WaitedFor::Either)),
+            (&[request, None][..], Some(WaitedFor::Either)),
             (&[answer, answer][..], answer),
             (&[answer, None][..], None),
             (&[None][..], None),
@@ -374,7 +374,7 @@ mod tests {
         let call = |number: libc::c_long, second: u32| {
             format!("{number} 0x7ffc00 {second:#x} 0x64 0x0 0x0 0x0 0x7ffc10 0x7f00\n")
         };
-        for (second, expected) in [(0, None), (1, None), (2, Some(Awaited::Several))] {
+        for (second, expected) in [(0, None), (1, None), (2, Some(WaitedFor::Several))] {
             assert_eq!(awaited("/proc/self", &call(libc::SYS_ppoll, second), &Tables::default()), expected);
         }
     }
