@@ -3,8 +3,8 @@
 use std::io::{Error, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// After a failure, nobody new is heard for so long: the thread that hears them goes before everybody else.
-const REST: Duration = Duration::from_millis(100);
+/// After a failure, nobody new is heard for this long: the thread that hears them goes before everybody else.
+pub(super) const REST: Duration = Duration::from_millis(100);
 
 /// Who was let in, and who could not be.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// How long nobody new is to be heard; `None` if whoever comes may come in.
+    /// For how long nobody new is to be heard; `None` if whoever comes may come in.
     pub(super) fn shut_for(&mut self, now: Instant) -> Option<Duration> {
         self.shut_until = self.shut_until.filter(|until| *until > now);
         self.shut_until.map(|until| until.duration_since(now))

@@ -1,6 +1,6 @@
 //! Answers whoever wants time. A connection stands for one reservation and one time constraint; both go away with it.
 
-use super::door::Door;
+use super::door::{Door, REST};
 use super::record::{Record, Served};
 use super::time::Time;
 use super::words::{MAX_LINE, Request};
@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 
 /// How many at a time; those beyond wait until one ends.
 const MAX_HOLDERS: usize = 32;
-/// If not even waiting works, this thread rests for so long: it goes before everybody that is served.
-const REST: Duration = Duration::from_millis(100);
 
 /// Somebody at the other end of a connection.
 struct Holder {
@@ -60,6 +58,7 @@ pub(super) fn serve(listener: &UnixListener, ended: &PipeReader, time: &Time, re
                     is_new = is_there(service.holders.len() + 1);
                 }
                 Err(Errno::INTR) => {}
+                // If not even waiting works, nobody can be heard for a while either.
                 Err(_) => std::thread::sleep(REST),
             }
         }

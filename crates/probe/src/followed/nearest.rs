@@ -28,8 +28,8 @@ fn program_named(wanted: &str) -> Option<String> {
         let program = std::fs::read_link(format!("/proc/{process}/exe"));
         program.is_ok_and(|program| program.file_name().is_some_and(|name| name == wanted))
     };
-    let process = processes().into_iter().find(|process| !is_own(*process) && is_meant(process))?;
-    let names: BTreeSet<String> = threads_of(process).into_iter().filter_map(name_of).collect();
+    let process = processes().into_iter().find(|process| is_meant(process) && !is_own(*process))?;
+    let names: BTreeSet<String> = threads_of(process).into_iter().filter_map(name_of).take(MAX_NAMES).collect();
     in_program(wanted, process, &names)
 }
 
