@@ -1,6 +1,7 @@
 //! How a thread used its reservation, as far as `/proc` tells: the kernel does not count how often it held a thread back.
 
 use crate::clock;
+use crate::stat_line::number_in_status;
 
 /// Nothing is said before this many periods have gone by.
 const MIN_PERIODS: u64 = 20;
@@ -33,7 +34,7 @@ fn ran_ns(schedstat: &str) -> Option<u64> {
 }
 
 fn taken_off(status: &str) -> Option<u64> {
-    status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?.trim().parse().ok()
+    number_in_status(status, "nonvoluntary_ctxt_switches")
 }
 
 /// The use that a thread with a reservation made of it between the first look and the last.

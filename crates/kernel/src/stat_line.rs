@@ -1,4 +1,4 @@
-//! The line of `/proc/PID/stat`, by the numbers that proc_pid_stat(5) gives its fields.
+//! The line of `/proc/PID/stat`, by the numbers that proc_pid_stat(5) gives its fields, and the fields of `/proc/PID/status`.
 
 use std::str::FromStr;
 
@@ -62,6 +62,13 @@ impl StatLine {
     }
 }
 
+/// The number in a field, such as `Tgid`, of what `/proc/PID/status` says; `None` if it has no such field, or no such number there.
+pub fn number_in_status<T: FromStr>(status: &str, field: &str) -> Option<T> {
+    // Line breaks in the name, which comes first, are written in another way: no name makes up a field.
+    let told = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    told.trim().parse().ok()
+}
+
 /// All processes that this user can see.
 pub fn processes() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -93,6 +100,15 @@ mod tests {
         };
         assert!(has_ended("Z", "1") && has_ended("Z", "0") && has_ended("X", "0"));
         assert!(!has_ended("Z", "2") && !has_ended("S", "1") && !has_ended("R", "2"));
+    }
+
+    #[test]
+    fn a_field_of_the_status_is_found_by_its_whole_name() {
+        let status = "Name:\tTgid:\nNgid:\t3\nTgid:\t17\nPid:\t18\nState:\tS (sleeping)\n";
+        assert_eq!((number_in_status(status, "Tgid"), number_in_status(status, "Pid")), (Some(17_u32), Some(18_u32)));
+        for field in ["Tg", "State", "PPid", ""] {
+            assert_eq!(number_in_status::<u32>(status, field), None, "{field}");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::shared::error::PlanError;
 use punctual_kernel::Refused;
 pub(crate) use punctual_kernel::other_thread::threads_of;
-use punctual_kernel::stat_line::StatLine;
 pub(crate) use punctual_kernel::stat_line::processes;
+use punctual_kernel::stat_line::{StatLine, number_in_status};
 use punctual_recording::Asked;
 use regex::Regex;
 
@@ -141,12 +141,11 @@ fn text_of(tid: u32, file: &str) -> Option<String> {
 
 /// The process that a thread belongs to.
 pub(crate) fn process_of(tid: u32) -> Option<u32> {
-    number_of(tid, "Tgid:")
+    number_of(tid, "Tgid")
 }
 
 fn number_of(tid: u32, field: &str) -> Option<u32> {
-    let status = text_of(tid, "status")?;
-    status.lines().find_map(|line| line.strip_prefix(field))?.trim().parse().ok()
+    number_in_status(&text_of(tid, "status")?, field)
 }
 
 /// Whether a process is this one, or a child that runs the same program, such as the one that guards the load: no name means
@@ -155,7 +154,7 @@ pub(crate) fn is_own(process: u32) -> bool {
     let own = std::process::id();
     let program = |process: u32| std::fs::read_link(format!("/proc/{process}/exe")).ok();
     let is_helper =
-        || number_of(process, "PPid:") == Some(own) && program(process).is_some_and(|path| program(own) == Some(path));
+        || number_of(process, "PPid") == Some(own) && program(process).is_some_and(|path| program(own) == Some(path));
     process == own || is_helper()
 }
 

@@ -3,6 +3,7 @@
 use super::late_wakeup::LateWakeup;
 use super::rings::Copied;
 use punctual_kernel::clock;
+use punctual_kernel::stat_line::number_in_status;
 use punctual_recording::episode::{Event, Process};
 use punctual_recording::printable;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -63,7 +64,7 @@ impl Processes {
         let status = std::fs::read(format!("/proc/{tid}/status")).unwrap_or_default();
         // For one that is gone, what was known still holds: nobody else has its number.
         let before = self.threads.get(&tid).map_or(0, |(process, _)| *process);
-        let process = process_in(&String::from_utf8_lossy(&status)).unwrap_or(before);
+        let process = number_in_status(&String::from_utf8_lossy(&status), "Tgid").unwrap_or(before);
         self.threads.insert(tid, (process, now_ns));
         process
     }
@@ -81,11 +82,6 @@ impl Processes {
         self.names.insert(number, (name.clone(), now_ns));
         name
     }
-}
-
-/// From lines like `Tgid:\t17`.
-fn process_in(status: &str) -> Option<u32> {
-    status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -106,6 +102,5 @@ mod tests {
         let later = 2 * HOLDS_NS;
         assert_eq!(processes.process_of(u32::MAX - 1, later), 7);
         assert_eq!(processes.name_of(u32::MAX - 1, later), "gone");
-        assert_eq!(process_in("Name:\tTgid:\nTgid:\t17\nPid:\t18\n"), Some(17));
     }
 }
