@@ -18,7 +18,7 @@ const ATTRIBUTES_AT: usize = 32;
 /// The attribute with the peer's inode, and its length, bytes.
 const PEER: u16 = 2;
 const PEER_BYTES: usize = 8;
-/// No more answers than this are read at once; there is one for each question.
+/// How many answers are read at most: there is one for each question, and one may be left of the question before.
 const MAX_ANSWERS: usize = 8;
 
 /// Asks the kernel for the other ends of local sockets, in this process's network namespace.
@@ -26,7 +26,7 @@ const MAX_ANSWERS: usize = 8;
 pub struct UnixPeers(OwnedFd);
 
 impl UnixPeers {
-    /// `None` if the kernel does not let itself be asked.
+    /// `None` if this kernel cannot be asked.
     pub fn open() -> Option<UnixPeers> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::SOCK_DIAG));

@@ -5,7 +5,7 @@ use crate::kind::{Kind, Meanwhile};
 use crate::who::Who;
 use std::fmt::{Display, Formatter, Result};
 
-/// What a budget was that was used up: the time that a control group may have in each period.
+/// Which budget was used up: the time that a control group may have in each period.
 pub const QUOTA_USED_UP: &str = "the quota of its control group";
 /// The same, of real-time threads alone.
 pub const REAL_TIME_BUDGET_USED_UP: &str = "its control group's budget for real-time threads";

@@ -33,15 +33,15 @@ pub(crate) struct Connection {
     pub(crate) brings: WaitedFor,
 }
 
-/// No more programs than this are kept in mind; then all are forgotten.
+/// How many programs are kept in mind at most: one more, and all are forgotten.
 const MAX_PROGRAMS: usize = 8_192;
-/// A connection counts once it was seen twice, so far apart, ns, ...
+/// A connection counts once it has been seen twice, this far apart, ns, ...
 const STEADY_NS: u64 = 50_000_000;
-/// ... and until it was not seen for so long, ns.
+/// ... and until it has not been seen for this long, ns.
 const FRESH_NS: u64 = 1_000_000_000;
-/// So often a program's connections are looked at, ns, ...
+/// How long after one look at a program's connections the next is due, ns, ...
 const REFRESH_NS: u64 = 400_000_000;
-/// ... and so soon after the first look: until then none of them counts.
+/// ... and how long after the first, ns: until the second none of them counts.
 const SETTLE_NS: u64 = 60_000_000;
 
 /// A connection, with the end of the first look that saw it, ns, and the beginning of the last one.
@@ -58,7 +58,7 @@ struct Program {
     held: BTreeMap<u32, Held>,
     /// Of local sockets among them, by descriptor, where somebody listens.
     paths: BTreeMap<u32, String>,
-    /// Whether it was ever seen to have accepted one, or to listen: those that it has now may be new, or not listed.
+    /// Whether it was ever seen to have accepted one, or to listen: those that it has now may be too new to be listed.
     accepts: bool,
     /// The end of the first look that saw them, ns, and the beginning of the last one.
     looked_ns: Option<(u64, u64)>,
@@ -85,8 +85,8 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// When it is a program's turn among those that are due for a look, smallest first: whose threads were late last, and of the others
-    /// the one that was not asked about for longest. `None` if it is not due.
+    /// A program's turn among those that are due for a look, the smallest first: the one whose threads were late most recently; of the others,
+    /// the one that has not been asked about for longest. `None` if it is not due.
     pub(super) fn turn(&self, process: u32, now_ns: u64) -> Option<(Reverse<u64>, u64)> {
         let Some(program) = self.by_process.get(&process) else { return Some((Reverse(0), 0)) };
         let is_settled = program.is_untold || program.settled_ns().is_some();

@@ -1,5 +1,5 @@
-//! Whether a thread waits for a connection or for what comes by one that it accepted: that is where a server gets its requests.
-//! Waits for other threads alone do not tell who asks whom.
+//! Whether a thread waits for a connection, or for what comes by one that it accepted: that is where a server gets its requests.
+//! Waits that other threads end do not tell by themselves who asks whom.
 //!
 //! A thread of its own looks: the tables may be long, and a program in the midst of `exec` can keep whoever reads its
 //! `/proc/TID/syscall` waiting for as long as it likes.
@@ -31,17 +31,17 @@ const SETS: &[libc::c_long] = &[libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
 const LISTS: &[libc::c_long] = &[libc::SYS_poll, libc::SYS_ppoll];
 #[cfg(not(target_arch = "x86_64"))]
 const LISTS: &[libc::c_long] = &[libc::SYS_ppoll];
-/// So often is looked at all threads together, ...
+/// All threads together are looked at this many times at most, ...
 const MAX_LOOKS: usize = 2_048;
-/// ... of which so many may be at what one waits for: a program of many threads leaves the others for connections, ...
+/// ... of which this many may be at what one of them waits for, so that a program of many threads leaves some for connections, ...
 const MAX_LOOKS_AT_WAITS: usize = MAX_LOOKS / 2;
 /// ... while that has taken no more CPU time than this, ns: each look reads tables of all connections.
 const MAX_CPU_NS: u64 = 200_000_000;
-/// Of a program with as many descriptors the connections are not known.
+/// The connections of a program with this many descriptors, or more, are not known.
 const MAX_DESCRIPTORS: usize = 64;
-/// No more is read of what the kernel says of a set, bytes: as many descriptors as count take less, and a program may watch millions.
+/// How much is read at most of what the kernel says of a set, bytes: the descriptors that count take less, and a program may watch millions.
 const MAX_SET: usize = 16 << 10;
-/// So long is waited for a look; if it takes longer, it counts later.
+/// How long a round waits for a look: one that takes longer counts in a later round.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Takes what is to be looked at, and tells of which thread it has seen what; `None` if it could not be looked at.
@@ -54,7 +54,7 @@ pub(super) struct Looks {
     looker: Option<Looker>,
     /// Whether a look was asked for that is not over.
     is_asked: bool,
-    /// How many there have been at what a thread waits for.
+    /// How many looks there have been at what a thread waits for.
     at_waits: usize,
     /// Whether the next one is for connections, if any are due: the two kinds take turns.
     is_for_connections: bool,
@@ -82,7 +82,8 @@ struct Seen {
 #[derive(Debug, Clone)]
 enum Listing {
     NotAsked,
-    /// There are too many descriptors, or to find them in long tables took too long; whether those looked at show that it accepts connections.
+    /// There are too many descriptors, or it took too long to find them in long tables; whether those that were looked at show that the program
+    /// accepts connections.
     TooMany {
         accepts: bool,
     },
@@ -225,8 +226,8 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Wai
     tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(WaitedFor::Unclear))
 }
 
-/// What comes by the descriptors of a set, which the kernel lists. Those beyond a number are not known, nor are all if to find them in long
-/// tables takes too long.
+/// What comes by the descriptors of a set, which the kernel lists. Those beyond [`MAX_DESCRIPTORS`] are not known; nor is any if it takes too
+/// long to find them in long tables.
 fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<WaitedFor> {
     let info = File::open(format!("{directory}/fdinfo/{set}")).ok()?;
     let descriptors = descriptors_in(info)?;
@@ -244,7 +245,7 @@ fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<WaitedFor> {
     of_several(&brings)
 }
 
-/// The first [`MAX_DESCRIPTORS`] of a set. `None` if it cannot be read, or so much comes before them (locks of the file) that they are cut off.
+/// The first [`MAX_DESCRIPTORS`] of a set. `None` if it cannot be read, or if so much comes before them (locks of the file) that they are cut off.
 fn descriptors_in(info: impl Read) -> Option<Vec<u32>> {
     let mut text = String::new();
     let length = info.take(MAX_SET as u64).read_to_string(&mut text).ok()?;
@@ -267,8 +268,8 @@ fn of_several(brings: &[Option<WaitedFor>]) -> Option<WaitedFor> {
     }
 }
 
-/// The connections of a thread's program of which it is known what comes by them, unless there are too many, or to find them in long tables
-/// takes longer than `is_over` allows.
+/// The connections of a thread's program of which it is known what comes by them, unless there are too many, or it takes longer to find them in
+/// long tables than `is_over` allows.
 fn listing(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Listing {
     let mut found = Found::default();
     match list(directory, tables, is_over, &mut found) {
@@ -277,7 +278,7 @@ fn listing(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> 
     }
 }
 
-/// Adds them one after the other; `None` if it does not come to the last.
+/// Adds them one after the other; `None` if it does not get to the last.
 fn list(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool, found: &mut Found) -> Option<()> {
     let entries = std::fs::read_dir(format!("{directory}/fd")).ok()?;
     let descriptors =

@@ -48,11 +48,11 @@ impl Known {
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = 250;
-/// No more threads than this are kept in mind; then all are forgotten.
+/// How many threads are kept in mind at most: one more, and all are forgotten.
 const MAX_THREADS: usize = 8_192;
-/// In so many of one thread's waits is looked at it.
+/// One thread is looked at in this many of its waits at most.
 const MAX_LOOKS_AT_ONE: u8 = 64;
-/// No more of the places where a thread waits for answers are kept in mind.
+/// How many of the places where a thread waits for answers are kept in mind at most.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
 const MAX_SLEEPS: u8 = 16;
@@ -63,11 +63,11 @@ struct Thread {
     source: Option<Source>,
     /// Where it waits, or last did.
     at: Option<(u32, Option<Call>)>,
-    /// Since when.
+    /// Since when, ns.
     since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
-    /// What it was last seen to wait for, and when.
+    /// Until when, ns, it was last seen to wait for something, and for what.
     seen: Option<(u64, WaitedFor)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     accepted: BTreeSet<u32>,
@@ -85,7 +85,7 @@ struct Thread {
     varies: bool,
     /// Where else it waits for what comes by a connection or the like: there it may get its requests.
     others: BTreeSet<u32>,
-    /// How often was looked for that, ...
+    /// How often it was looked at for that, ...
     looks: u8,
     /// ... and whether it was while it waits where it does.
     is_looked_at: bool,
@@ -104,7 +104,7 @@ struct Open {
     /// Of its waits so far.
     known: Known,
     waits: u32,
-    /// Since when it waits, if nothing says that this ends the request.
+    /// Since when it waits, ns, if nothing says that this ends the request.
     waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends.
     is_by_timer: bool,

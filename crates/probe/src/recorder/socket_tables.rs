@@ -6,7 +6,7 @@ use punctual_recording::printable;
 use std::fs::File;
 use std::io::Read;
 
-/// What is not in so much of a table is not known, bytes.
+/// A table that is longer than this is not known, bytes.
 const MAX_TABLE: usize = 4 << 20;
 /// How the tables write that a socket listens, or is connected.
 const UNIX_LISTENS: &str = "00010000";

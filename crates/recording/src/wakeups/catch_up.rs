@@ -35,7 +35,7 @@ pub(super) enum Judgement {
     Nothing,
 }
 
-/// So many cycles show how long one usually executes.
+/// This many cycles show how long one usually executes.
 const ENOUGH: u64 = 10;
 
 /// What a thread's cycles usually execute, and how long they usually are.
@@ -103,8 +103,8 @@ impl Usual {
         self.usual_ns().div_ceil(2)
     }
 
-    /// How many times as much as a usual cycle it is to execute this long, ns, after a stop. `None` where it is no more than one:
-    /// then the return from the stop, of which there is always some, was not seen with it.
+    /// How many times as long as a usual cycle executes this is, ns, after a stop. `None` where it is no longer than one: then
+    /// the return from the stop, which always takes some, was not seen with it.
     pub(super) fn after_stop(&self, executed_ns: u64) -> Option<f64> {
         let usual_ns = self.usual_ns();
         let is_more = executed_ns.saturating_mul(32) > usual_ns.saturating_mul(33);
