@@ -2,7 +2,7 @@
 
 use super::cycle_count::CycleCount;
 use super::grid::{Grid, MIN_PERIODS, periods_between};
-use super::series::{MAX_DOUBTFUL, Open, Series};
+use super::series::{Open, Room, Series};
 use crate::format::bounds::MAX_TASKS;
 use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,8 +26,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
-    /// How many more doubtful cycles may be kept.
-    room: usize,
+    room: Room,
 }
 
 /// The most grids of a thread that are looked at.
@@ -49,7 +48,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64, room: &mut usize) {
+    fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64, room: &mut Room) {
         self.wakeups += 1;
         self.timers += u64::from(is_by_timer);
         let due_ns = wakeup.expected_ns;
@@ -128,7 +127,7 @@ impl Thread {
 impl Cycles {
     /// Counts for loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
-        Cycles { period_ns: period_ns.max(1), threads: HashMap::new(), room: MAX_DOUBTFUL }
+        Cycles { period_ns: period_ns.max(1), threads: HashMap::new(), room: Room::default() }
     }
 
     /// Takes a thread's next wakeup, and whether one of its own timers caused it.
@@ -365,6 +364,22 @@ mod tests {
         wakeups.drain(101..104);
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.certain, count.not_woken), (497, 1, 1, 3), "{count:?}");
+    }
+
+    #[test]
+    fn what_long_cycles_show_is_kept_within_bounds_and_they_are_counted_all_the_same() {
+        let of = |evidence: usize| {
+            let mut cycles = Cycles::new(MS);
+            cycles.room.evidence = evidence;
+            for (tid, (due, work)) in (0..5).flat_map(|tid| [(tid, (0, 3_500_000)), (tid, (4 * MS, 100_000))]) {
+                cycles.take(&Wakeup { tid, ..wakeup(due, Some(work)) }, true);
+            }
+            let left = cycles.room.evidence;
+            (left, cycles.finish(|_| 0).map(|(_, count, _)| (count.cycles, count.certain)).collect::<Vec<_>>())
+        };
+        // Of each thread by its grid, by its timers and by time.
+        assert_eq!(of(100), (85, vec![(2, 1); 5]));
+        assert_eq!(of(2), (0, vec![(2, 1); 5]));
     }
 
     #[test]

@@ -11,7 +11,31 @@ const ENDS_NS: u64 = 1_000;
 /// Going on after a stop takes the kernel no more CPU time than this, ns, which is no work of a cycle.
 const RETURNS_NS: u64 = 200_000;
 /// All threads together have no more doubtful cycles than this; any others are taken for what they look like.
-pub(super) const MAX_DOUBTFUL: usize = 1 << 17;
+const MAX_DOUBTFUL: usize = 1 << 17;
+/// What long stretches show is kept of this many series of all threads; of any others it is unknown what they do after an overrun.
+const MAX_EVIDENCE: usize = 1 << 16;
+
+/// How much more all threads together may keep.
+#[derive(Debug)]
+pub(super) struct Room {
+    doubtful: usize,
+    pub(super) evidence: usize,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room { doubtful: MAX_DOUBTFUL, evidence: MAX_EVIDENCE }
+    }
+}
+
+impl Room {
+    /// Takes the room of one more series' evidence, if there is any.
+    fn take_evidence(&mut self) -> bool {
+        let left = self.evidence.checked_sub(1);
+        self.evidence = left.unwrap_or(0);
+        left.is_some()
+    }
+}
 
 /// Cycles by one rule, and the cycle that has not ended.
 #[derive(Debug, Default)]
@@ -21,7 +45,7 @@ pub(super) struct Series {
     /// Periods that began within cycles of which a single wakeup proves that they overran.
     within: u64,
     usual: Usual,
-    /// What long stretches show. Most threads have none.
+    /// What long stretches show. Most threads have none, and there may be no room for it.
     evidence: Option<Box<CatchUpEvidence>>,
     /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
     doubtful: Vec<Doubtful>,
@@ -55,7 +79,7 @@ struct Doubtful {
 
 impl Series {
     /// Takes the thread's next wakeup, which may begin a cycle.
-    pub(super) fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, begins: bool, period_ns: u64, room: &mut usize) {
+    pub(super) fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, begins: bool, period_ns: u64, room: &mut Room) {
         let began = wakeup.expected_ns.saturating_add(wakeup.total_ns);
         let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
         let held_until_due_ns = if is_by_timer || begins { None } else { self.due_while_held(wakeup, period_ns) };
@@ -90,10 +114,15 @@ impl Series {
         (is_held && self.usual.is_whole(open.executed_ns?)).then_some(due_ns)
     }
 
-    /// Closes a cycle. `next` says when the next was due, ns, and how many more doubtful cycles may be kept.
-    fn close(&mut self, open: Open, slept_ns: Option<u64>, next: Option<(u64, &mut usize)>, period_ns: u64) {
+    /// Closes a cycle. `next` says when the next was due, ns, and what room there is until the thread is finished.
+    fn close(&mut self, open: Open, slept_ns: Option<u64>, mut next: Option<(u64, &mut Room)>, period_ns: u64) {
         let Some(slept_ns) = slept_ns else { return };
         let length_ns = slept_ns.saturating_sub(open.due_ns);
+        let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
+        if self.evidence.is_none() && length_ns.max(awake_ns) > period_ns {
+            let has_room = next.as_mut().is_none_or(|(_, room)| room.take_evidence());
+            self.evidence = has_room.then(Box::default);
+        }
         let missed_until = |next_ns: u64| periods_between((open.due_ns, next_ns), period_ns).saturating_sub(2);
         let missed = next.as_ref().map(|(next_ns, _)| missed_until(*next_ns));
         // A cycle that slept on its way is longer than what its first wakeup tells.
@@ -101,8 +130,8 @@ impl Series {
         if let (true, Some((_, room)), Some(missed), Some(executed_ns)) = (is_whole, next, missed, open.executed_ns) {
             let stretch = Stretch { late_ns: open.total_ns, executed_ns, length_ns, missed };
             let found = self.judge(open.held, &stretch, period_ns);
-            if found == Judgement::Doubtful && *room > 0 {
-                *room -= 1;
+            if found == Judgement::Doubtful && self.evidence.is_some() && room.doubtful > 0 {
+                room.doubtful -= 1;
                 self.count.cycles += 1;
                 self.doubtful.push(Doubtful { length_ns, due_ns: open.due_ns, missed });
                 return;
@@ -111,20 +140,19 @@ impl Series {
         }
         let executed_ns = open.executed_ns.filter(|_| is_whole);
         let cycles = executed_ns.map_or(0, |executed_ns| self.usual.cycles_at_most(executed_ns));
-        let awake_ns = open.first_slept_ns.map_or(0, |slept| slept.saturating_sub(open.due_ns));
         let is_certain = awake_ns > period_ns;
         let slept = open.first_slept_ns != Some(slept_ns) && length_ns > period_ns && !is_certain;
         self.count.take(length_ns, (missed.unwrap_or(0), cycles), slept, period_ns);
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
-            self.evidence().take_certain(missed.unwrap_or(0));
+            self.note(|evidence| evidence.take_certain(missed.unwrap_or(0)));
         }
         self.count.certain += u64::from(is_certain && !open.ends);
         self.count.ending += u64::from(is_certain && open.ends);
         let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
         if let Some(missed) = missed.filter(|missed| !is_whole && *missed > 0 && length_ns > period_ns) {
-            self.evidence().take_unclear(missed, false);
+            self.note(|evidence| evidence.take_unclear(missed, false));
             // Its first sleep may have been the one for the next cycle, and what ended that a stop.
             self.not_made_up(u64::from(!is_certain));
         }
@@ -135,27 +163,27 @@ impl Series {
         let Stretch { executed_ns, length_ns, missed, .. } = *stretch;
         let is_long = held && !matches!(found, Judgement::Usual | Judgement::Nothing);
         if let Some(cycles) = self.usual.after_stop(executed_ns).filter(|_| is_long) {
-            self.evidence().take_after_stop(missed, cycles);
+            self.note(|evidence| evidence.take_after_stop(missed, cycles));
         }
         match found {
             Judgement::Usual => self.usual.take(executed_ns, length_ns),
-            Judgement::MadeUp => self.evidence().take_whole(missed),
+            Judgement::MadeUp => self.note(|evidence| evidence.take_whole(missed)),
             Judgement::Skipped => {
                 // The long cycle is an overrun itself.
                 self.not_made_up(missed.saturating_sub(1));
-                self.evidence().take_skipped(missed);
+                self.note(|evidence| evidence.take_skipped(missed));
             }
             Judgement::Partly => {
                 let cycles = self.usual.cycles_in(executed_ns);
                 self.not_made_up(missed.saturating_sub(cycles.saturating_sub(1)));
                 let meanwhile = self.usual.due_meanwhile(stretch, period_ns);
-                self.evidence().take_partly(missed, cycles, meanwhile);
+                self.note(|evidence| evidence.take_partly(missed, cycles, meanwhile));
             }
-            Judgement::OwnWork => self.evidence().take_own_work(missed),
-            Judgement::Unclear if held => self.evidence().take_stopped(missed),
+            Judgement::OwnWork => self.note(|evidence| evidence.take_own_work(missed)),
+            Judgement::Unclear if held => self.note(|evidence| evidence.take_stopped(missed)),
             Judgement::Unclear => {
                 let may_be_one = executed_ns < self.usual.shortest_ns();
-                self.evidence().take_unclear(missed, may_be_one);
+                self.note(|evidence| evidence.take_unclear(missed, may_be_one));
             }
             Judgement::Doubtful | Judgement::Nothing => {}
         }
@@ -192,8 +220,11 @@ impl Series {
         self.count.not_made_up = self.count.not_made_up.saturating_add(periods);
     }
 
-    fn evidence(&mut self) -> &mut CatchUpEvidence {
-        self.evidence.get_or_insert_default()
+    /// Notes what a long stretch shows, if there was room for that.
+    fn note(&mut self, take: impl FnOnce(&mut CatchUpEvidence)) {
+        if let Some(evidence) = &mut self.evidence {
+            take(evidence);
+        }
     }
 
     /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the
