@@ -3,12 +3,12 @@
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 use std::os::fd::OwnedFd;
 
-/// What is asked, as in `linux/sock_diag.h` and `linux/unix_diag.h`: about a socket of a family, for its peer, whatever its state and
-/// whichever socket has had its inode.
-const BY_FAMILY: u16 = 20;
-const LOCAL: u8 = 1;
-const REQUEST: u16 = 1;
-const SHOW_PEER: u32 = 4;
+/// What is asked, by the names of `linux/netlink.h`, `linux/sock_diag.h` and `linux/unix_diag.h`: about a socket of a family, for its
+/// peer, whatever its state and whichever socket has had its inode.
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const AF_UNIX: u8 = 1;
+const NLM_F_REQUEST: u16 = 1;
+const UDIAG_SHOW_PEER: u32 = 4;
 const ANY: u32 = u32::MAX;
 /// The length of that, bytes.
 const REQUEST_BYTES: u32 = 40;
@@ -16,7 +16,7 @@ const REQUEST_BYTES: u32 = 40;
 const INODE_AT: usize = 20;
 const ATTRIBUTES_AT: usize = 32;
 /// The attribute with the peer's inode, and its length, bytes.
-const PEER: u16 = 2;
+const UNIX_DIAG_PEER: u16 = 2;
 const PEER_BYTES: usize = 8;
 /// How many answers are read at most: there is one for each question, and one may be left of the question before.
 const MAX_ANSWERS: usize = 8;
@@ -51,12 +51,12 @@ impl UnixPeers {
 fn request(inode: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(REQUEST_BYTES as usize);
     bytes.extend(REQUEST_BYTES.to_ne_bytes());
-    bytes.extend(BY_FAMILY.to_ne_bytes());
-    bytes.extend(REQUEST.to_ne_bytes());
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend(NLM_F_REQUEST.to_ne_bytes());
     // A number of the question, and who asks.
     bytes.extend([0; 8]);
-    bytes.extend([LOCAL, 0, 0, 0]);
-    for word in [ANY, inode, SHOW_PEER, ANY, ANY] {
+    bytes.extend([AF_UNIX, 0, 0, 0]);
+    for word in [ANY, inode, UDIAG_SHOW_PEER, ANY, ANY] {
         bytes.extend(word.to_ne_bytes());
     }
     bytes
@@ -66,13 +66,13 @@ fn request(inode: u32) -> Vec<u8> {
 fn peer_in(answer: &[u8], inode: u32) -> Option<u32> {
     let short_at = |at: usize| Some(u16::from_ne_bytes(answer.get(at..)?.first_chunk().copied()?));
     let word_at = |at: usize| Some(u32::from_ne_bytes(answer.get(at..)?.first_chunk().copied()?));
-    if short_at(4)? != BY_FAMILY || word_at(INODE_AT)? != inode {
+    if short_at(4)? != SOCK_DIAG_BY_FAMILY || word_at(INODE_AT)? != inode {
         return None;
     }
     let mut at = ATTRIBUTES_AT;
     loop {
         let (length, kind) = (usize::from(short_at(at)?), short_at(at + 2)?);
-        if (kind, length) == (PEER, PEER_BYTES) {
+        if (kind, length) == (UNIX_DIAG_PEER, PEER_BYTES) {
             return word_at(at + 4).filter(|peer| *peer != 0);
         }
         // Shorter than its own beginning: it is no attribute.
@@ -90,7 +90,8 @@ mod tests {
 
     /// An answer about a socket with these attributes: their kinds and what they hold.
     fn answer(inode: u32, attributes: &[(u16, &[u8])]) -> Vec<u8> {
-        let mut bytes = [&[0; 4][..], &BY_FAMILY.to_ne_bytes(), &[0; 14], &inode.to_ne_bytes(), &[0; 8]].concat();
+        let mut bytes =
+            [&[0; 4][..], &SOCK_DIAG_BY_FAMILY.to_ne_bytes(), &[0; 14], &inode.to_ne_bytes(), &[0; 8]].concat();
         for (kind, held) in attributes {
             bytes.extend((held.len() as u16 + 4).to_ne_bytes());
             bytes.extend(kind.to_ne_bytes());
@@ -103,16 +104,16 @@ mod tests {
     #[test]
     fn a_peer_is_an_attribute_among_others() {
         let peer = 77_u32.to_ne_bytes();
-        assert_eq!(peer_in(&answer(5, &[(PEER, &peer), (5, &[0])]), 5), Some(77));
-        assert_eq!(peer_in(&answer(5, &[(6, &[0]), (0, b"/run/api"), (PEER, &peer)]), 5), Some(77));
+        assert_eq!(peer_in(&answer(5, &[(UNIX_DIAG_PEER, &peer), (5, &[0])]), 5), Some(77));
+        assert_eq!(peer_in(&answer(5, &[(6, &[0]), (0, b"/run/api"), (UNIX_DIAG_PEER, &peer)]), 5), Some(77));
         assert_eq!(peer_in(&answer(5, &[(6, &[0])]), 5), None, "it is not connected");
-        assert_eq!(peer_in(&answer(5, &[(PEER, &[0; 4])]), 5), None, "the peer is closed");
-        assert_eq!(peer_in(&answer(6, &[(PEER, &peer)]), 5), None, "of another socket");
-        let mut error = answer(5, &[(PEER, &peer)]);
+        assert_eq!(peer_in(&answer(5, &[(UNIX_DIAG_PEER, &[0; 4])]), 5), None, "the peer is closed");
+        assert_eq!(peer_in(&answer(6, &[(UNIX_DIAG_PEER, &peer)]), 5), None, "of another socket");
+        let mut error = answer(5, &[(UNIX_DIAG_PEER, &peer)]);
         error[4..6].copy_from_slice(&2_u16.to_ne_bytes());
         assert_eq!(peer_in(&error, 5), None, "an error");
         // Cut anywhere, or with a length of nothing.
-        let whole = answer(5, &[(PEER, &peer)]);
+        let whole = answer(5, &[(UNIX_DIAG_PEER, &peer)]);
         assert!((0..whole.len()).all(|length| peer_in(&whole[..length], 5).is_none()));
         let mut none = whole;
         none[ATTRIBUTES_AT..ATTRIBUTES_AT + 2].copy_from_slice(&[0; 2]);
