@@ -105,7 +105,7 @@ fn may_be_for_request(piece: &Piece) -> bool {
     piece.kind == Kind::Wait && piece.who.not_seen().is_none() && !is_for_else
 }
 
-/// Whether it is a wait of which nobody was seen to end it.
+/// Whether it is a wait that nobody was seen to end.
 fn is_nobodys(piece: &Piece) -> bool {
     piece.kind == Kind::Wait && piece.who.not_seen().is_some()
 }

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 const SLOWER: f64 = 1.8;
 /// Threads that are told to end get this long.
 const ENDING: Duration = Duration::from_millis(300);
-/// Those with a reservation that have not ended by then are made ordinary, so many times at most: a governor may be setting it again.
+/// Those with a reservation that have not ended by then are made ordinary, this many times at most: a governor may be setting it again.
 const MAX_GIVEN_BACK: u32 = 3;
 /// A reservation with a longer period may give a thread no time meanwhile by its own rules, ns.
 const MAX_JUDGED_PERIOD_NS: u64 = 100_000_000;
@@ -299,7 +299,7 @@ impl Rig {
         not_served
     }
 
-    /// Waits as long as this is so of any device, and no longer than threads get to end.
+    /// Waits as long as this is so of any device, up to the time that threads get to end.
     fn wait_while(&self, is_so: fn(&Running) -> bool) {
         let asked = Instant::now();
         while asked.elapsed() < ENDING && self.devices.iter().any(is_so) {

@@ -22,7 +22,7 @@ pub(super) fn nearest_names(selection: &Selection) -> Vec<String> {
     literals.filter_map(meant).collect()
 }
 
-/// Says what the threads of the first process are called whose program has this name.
+/// Says what the threads of the first process whose program has this name are called.
 fn program_named(wanted: &str) -> Option<String> {
     let is_meant = |process: &u32| {
         let program = std::fs::read_link(format!("/proc/{process}/exe"));

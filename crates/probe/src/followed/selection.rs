@@ -148,8 +148,8 @@ fn number_of(tid: u32, field: &str) -> Option<u32> {
     number_in_status(&text_of(tid, "status")?, field)
 }
 
-/// Whether a process is this one, or a child that runs the same program, such as the one that guards the load: no name means
-/// their threads.
+/// Whether a process is this one, or a child that runs the same program, such as the one that guards the load: a name
+/// never means their threads.
 pub(crate) fn is_own(process: u32) -> bool {
     let own = std::process::id();
     let program = |process: u32| std::fs::read_link(format!("/proc/{process}/exe")).ok();

@@ -438,7 +438,8 @@ impl Watch {
     }
 }
 
-/// How long requests took, so many of which surely hold no wait for the next one, and so many may be parts of requests; `None` if there are none.
+/// How long requests took, of which `sure` surely hold no wait for the next one and `maybe_parts` may be only parts of requests; `None` if
+/// there are none.
 fn request_times(times: &Distribution, sure: u64, maybe_parts: u64) -> Option<RequestTimes> {
     // A quantile is given only where at least one value lies beyond it.
     let p99_ns = if times.count() >= 100 { times.quantile(0.99) } else { None };

@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// next is due, it was held: stopped, frozen or kept from every CPU. It then begins that next cycle, late.
 ///
 /// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, which begin cycles as its
-/// points do, or far off it where the loop was kept from running before it slept. A loop that starts over after an overrun continues on another grid. If
-/// such timers come about once in a period, each of them begins a cycle.
+/// points do, or far off it where the loop was kept from running before it slept. A loop that starts over after an overrun
+/// continues on another grid. If such timers come about once in a period, each of them begins a cycle.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
