@@ -101,14 +101,21 @@ pub fn fewer_void(document: &Document, recorder: Option<&RecorderSummary>, known
     Some(NextStep::new(purpose, same_with(document, &options, known_loads)?))
 }
 
-/// Where much of what was late left no evidence: the command that keeps that of the worst, above a higher threshold. Loads have
-/// the names that the command line knows; `None` if all left some, or the threshold or the command is not known.
-pub fn more_kept(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<NextStep> {
+/// Where much of what was late left no evidence: the command that keeps that of the worst, above a higher threshold; `named_ns` is
+/// the one that the answer names already, ns. Loads have the names that the command line knows; `None` if all left some, or the
+/// threshold or the command is not known.
+pub fn more_kept(
+    document: &Document,
+    recorder: Option<&RecorderSummary>,
+    named_ns: Option<u64>,
+    known_loads: &[&str],
+) -> Option<NextStep> {
     let recorder = recorder.filter(|recorder| recorder.without_evidence() > 0)?;
-    let of_worst = if recorder.over_budget > 0 { why_options(document, Some(recorder), None) } else { None };
-    let options = match of_worst {
+    let above = |threshold_ns: u64| format!("--why {}{}", as_threshold(threshold_ns), of_stage(recorder));
+    let of_worst = || if recorder.over_budget > 0 { why_options(document, Some(recorder), None) } else { None };
+    let options = match named_ns.map(above).or_else(of_worst) {
         Some(options) => options,
-        None => format!("--why {}{}", as_threshold(recorder.threshold_ns?.saturating_mul(2)), of_stage(recorder)),
+        None => above(recorder.threshold_ns?.saturating_mul(2)),
     };
     let options = options + &as_written(&document.provenance.command_line, "", "--sample-rate") + &duration(document);
     let (without, late) = (grouped(recorder.without_evidence()), grouped(recorder.late));
@@ -243,10 +250,11 @@ mod tests {
         let expected = format!("sudo punctual record --why 60us --sample-rate 250 --why-episodes 2 -D 1s {own}");
         assert_eq!(fewer(1_000), Some(expected));
         assert_eq!(fewer(3), None);
-        let kept = |late| {
+        let above = |late, named_ns| {
             let left = RecorderSummary { late, kept: 100, writing_behind: late - 100, ..recorder(200) };
-            more_kept(&document, Some(&left), &[]).map(|step| step.to_string())
+            more_kept(&document, Some(&left), named_ns, &[]).map(|step| step.to_string())
         };
+        let kept = |late| above(late, None);
         assert_eq!(
             kept(300).unwrap(),
             format!(
@@ -255,6 +263,9 @@ mod tests {
             )
         );
         assert_eq!(kept(100), None);
+        // The threshold that the answer names is the one of the command.
+        let named = above(300, Some(1_500_000)).unwrap();
+        assert!(named.starts_with("next: `sudo punctual record --why 1.5ms --sample-rate 200 "), "{named}");
         assert_eq!(above_ordinary(&document, Some(&RecorderSummary::default()), &[]), None);
         // An overrun of a loop is not left out.
         let mut followed = document;

@@ -296,7 +296,7 @@ fn quantile_of(document: &Document, stage: Stage, quantile: f64) -> Option<u64> 
 }
 
 /// A threshold as `--why` takes it: `1.4ms`.
-pub(super) fn as_threshold(nanoseconds: u64) -> String {
+pub(crate) fn as_threshold(nanoseconds: u64) -> String {
     exact_time(rounded_us(nanoseconds).saturating_mul(1_000))
 }
 

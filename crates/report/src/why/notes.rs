@@ -4,6 +4,7 @@ use super::model::WhyReport;
 use super::remedy::OF_THIS_RECORDING;
 use super::words::percent;
 use crate::layout::{agreeing, counted, grouped};
+use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{RecorderSummary, Stage, format_ns};
@@ -12,6 +13,8 @@ use punctual_recording::{RecorderSummary, Stage, format_ns};
 const WORTH_SAYING_FIRST: u128 = 1;
 /// The same of what the recording itself took.
 const OWN_WORTH_SAYING: u128 = 5;
+/// So many episodes have to be known before a threshold is taken from them.
+const ENOUGH: usize = 10;
 
 /// The notes on a report, by who has to know them.
 pub(super) struct Notes {
@@ -77,6 +80,25 @@ impl WhyReport<'_> {
             )
         });
         episodes.into_iter().chain(functions).collect()
+    }
+
+    /// Where the budget was used up: a threshold of two digits, ns, that about as many of the late wakeups exceeded as there was
+    /// room for, taking those that were kept for a sample of all. `None` of too few, of one thread among others, and of a loop,
+    /// whose threshold is its period.
+    pub fn higher_threshold_ns(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().filter(|recorder| recorder.over_budget > 0)?;
+        let mut totals: Vec<u64> = self.episodes.iter().map(|episode| episode.total_ns).collect();
+        if totals.len() < ENOUGH || self.only.is_some() || self.loops.is_some() {
+            return None;
+        }
+        totals.sort_unstable_by(|one, other| other.cmp(one));
+        let above = (totals.len() as u128 * u128::from(recorder.kept)).checked_div(u128::from(recorder.late))?;
+        let at_ns = *totals.get(usize::try_from(above).ok()?)?;
+        // Rounded up: no more than these exceed it.
+        let microseconds = at_ns.div_ceil(1_000).max(1);
+        let unit = 10_u64.pow(microseconds.ilog10().saturating_sub(1));
+        let rounded_ns = microseconds.div_ceil(unit).saturating_mul(unit).saturating_mul(1_000);
+        recorder.threshold_ns.is_some_and(|had_ns| rounded_ns > had_ns).then_some(rounded_ns)
     }
 }
 
@@ -153,7 +175,8 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
         ));
     }
     if recorder.over_budget > 0 {
-        let such = higher_threshold(report, recorder).map_or_else(String::new, |threshold| {
+        let such = report.higher_threshold_ns().map_or_else(String::new, |threshold_ns| {
+            let threshold = as_threshold(threshold_ns);
             format!(", such as --why {threshold}, which about as many exceeded as were kept")
         });
         notes.push(format!(
@@ -192,35 +215,11 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
     notes
 }
 
-/// So many episodes have to be known before a threshold is taken from them.
-const ENOUGH: usize = 10;
-
-/// A threshold, as `--why` takes it, that about as many of the late wakeups exceeded as there was room for, taking those that
-/// were kept for a sample of all; `None` of too few, or of one thread among others.
-fn higher_threshold(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Option<String> {
-    let mut totals: Vec<u64> = report.episodes.iter().map(|episode| episode.total_ns).collect();
-    if totals.len() < ENOUGH || report.only.is_some() {
-        return None;
-    }
-    totals.sort_unstable_by(|one, other| other.cmp(one));
-    let above = (totals.len() as u128 * u128::from(recorder.kept)).checked_div(u128::from(recorder.late))?;
-    let at_ns = *totals.get(usize::try_from(above).ok()?)?;
-    // Two digits are enough for a threshold.
-    let microseconds = at_ns.div_ceil(1_000).max(1);
-    let unit = 10_u64.pow(microseconds.ilog10().saturating_sub(1));
-    let rounded = microseconds.div_ceil(unit).saturating_mul(unit);
-    let is_higher = recorder.threshold_ns.is_some_and(|had_ns| rounded.saturating_mul(1_000) > had_ns);
-    is_higher.then(|| match rounded % 1_000 {
-        0 => format!("{}ms", rounded / 1_000),
-        _ => format!("{rounded}us"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
+    use crate::why::{EpisodeView, FollowedLoops};
     use std::path::Path;
 
     #[test]
@@ -254,23 +253,31 @@ mod tests {
 
     #[test]
     fn a_threshold_that_the_budget_would_have_sufficed_for_is_named() {
-        let named = |kept: u64, threshold_ns: u64| {
+        let of = |kept: u64, threshold_ns: u64, loops| {
             let late = |number: u64| EpisodeView { total_ns: number * 100_000, ..of_parts(&[(Kind::Irq, "nic", 1)]) };
             let episodes: Vec<EpisodeView> = (1..=kept).map(late).collect();
             let recorder = RecorderSummary {
                 late: 4 * kept,
                 kept,
+                over_budget: 3 * kept,
                 threshold_ns: Some(threshold_ns),
                 ..RecorderSummary::default()
             };
-            let report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
-            higher_threshold(&report, &recorder)
+            let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+            report.loops = loops;
+            let named = report.higher_threshold_ns().map(|named_ns| format!("--why {}", as_threshold(named_ns)));
+            let said = Notes::of(&report).more.concat();
+            assert_eq!(named.is_some(), said.contains("such as --why "), "{said}");
+            assert!(said.contains(named.as_deref().unwrap_or_default()), "{said}");
+            named
         };
+        let named = |kept, threshold_ns| of(kept, threshold_ns, None);
         // A quarter was kept: of 20 from 0.1 to 2.0 ms, five exceed 1.5 ms.
-        assert_eq!(named(20, 50_000).as_deref(), Some("1500us"));
-        assert_eq!(named(40, 50_000).as_deref(), Some("3ms"));
+        assert_eq!(named(20, 50_000).as_deref(), Some("--why 1.5ms"));
+        assert_eq!(named(40, 50_000).as_deref(), Some("--why 3ms"));
         assert_eq!(named(20, 1_500_000), None, "it was that already");
         assert_eq!(named(9, 50_000), None, "too few");
+        assert_eq!(of(20, 50_000, Some(FollowedLoops::RunOn)), None, "a loop");
     }
 
     #[test]

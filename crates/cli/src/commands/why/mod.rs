@@ -76,16 +76,13 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
 
 /// Adds the commands that record the same once more, differently.
 fn add_commands(report: &mut WhyReport<'_>, document: &Document) {
-    let (recorder, loads) = (report.recorder.as_ref(), punctual_load::names());
-    let without_evidence = after_no_evidence(document, recorder, &loads);
-    let above = above_ordinary(document, recorder, &loads);
-    let more = more_samples(document, recorder, &loads);
-    let (fewer_void, more_kept) = (fewer_void(document, recorder, &loads), more_kept(document, recorder, &loads));
-    report.fewer_void = fewer_void;
-    report.more_kept = more_kept;
-    report.without_evidence = without_evidence;
-    report.above_ordinary = above;
-    report.more_samples = more;
+    let loads = punctual_load::names();
+    let named_ns = report.higher_threshold_ns();
+    report.without_evidence = after_no_evidence(document, report.recorder.as_ref(), &loads);
+    report.above_ordinary = above_ordinary(document, report.recorder.as_ref(), &loads);
+    report.fewer_void = fewer_void(document, report.recorder.as_ref(), &loads);
+    report.more_kept = more_kept(document, report.recorder.as_ref(), named_ns, &loads);
+    report.more_samples = more_samples(document, report.recorder.as_ref(), &loads);
 }
 
 /// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
