@@ -291,6 +291,12 @@ pub fn is_of_kernel(process: u32) -> bool {
     flags.is_some_and(|flags| flags & OF_KERNEL != 0)
 }
 
+/// The words with which a process was started, each with a zero byte behind it; none of a thread of the kernel. `None` if the
+/// process is gone.
+pub fn command_line(process: u32) -> Option<Vec<u8>> {
+    std::fs::read(format!("/proc/{process}/cmdline")).ok()
+}
+
 /// The threads of a process.
 pub fn threads_of(process: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
@@ -440,6 +446,8 @@ mod tests {
         // The second process of every machine; a PID namespace has a different one, or none.
         let kthreadd = std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd");
         assert!(is_of_kernel(2) == kthreadd && !is_of_kernel(std::process::id()));
+        let words = command_line(std::process::id()).expect("this process is there");
+        assert!(words.len() > 1 && words.ends_with(&[0]) && command_line(u32::MAX).is_none(), "{words:?}");
     }
 
     /// Puts back shares of a CPU, percent, of which a kernel admits 95 in all. Returns who was asked in which order, and what is left.

@@ -1,6 +1,6 @@
 //! Programs that run below `punctual reserve run`, which stays beside them to look after their reservation.
 
-use punctual_kernel::other_thread::family;
+use punctual_kernel::other_thread::{command_line, family};
 
 /// A process that only looks after another one's reservation, and that one.
 #[derive(Debug)]
@@ -12,9 +12,9 @@ pub(super) struct LookedAfter {
 /// Those of these processes that run a program with a reservation, each with the program.
 pub(super) fn looked_after(processes: &[u32]) -> Vec<LookedAfter> {
     let of = |&by: &u32| {
-        let line = std::fs::read(format!("/proc/{by}/cmdline")).ok()?;
+        command_line(by).filter(|line| runs_a_program(line))?;
         // Its first child is the program; those behind it are the program's own.
-        let program = *family(by).get(1).filter(|_| runs_a_program(&line))?;
+        let program = *family(by).get(1)?;
         Some(LookedAfter { by, program })
     };
     processes.iter().filter_map(of).collect()
