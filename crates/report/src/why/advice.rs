@@ -223,7 +223,7 @@ fn time_of(episode: &EpisodeView, is_it: impl Fn(Kind) -> bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::tests::of_parts;
+    use crate::why::tests::{cause, of_parts};
     use punctual_blame::{Awaited, Inside, Who};
     use punctual_recording::RecorderSummary;
     use std::path::Path;
@@ -232,7 +232,7 @@ mod tests {
     fn normal_threads_are_told_of_weights_not_of_priorities() {
         let equal = |waits_in_session| {
             let turn = Some(punctual_blame::Turn { weight: 1_024, waiting_weight: 1_024, waits_in_session });
-            on(&Cause { turn, ..cause(Kind::SamePriority, "rustc".into(), None) })
+            on(&Cause { turn, ..cause(Kind::SamePriority, "rustc") })
         };
         let advice = equal(Some(false));
         assert_eq!(advice.happened, "rustc has the same weight and had its turn first.");
@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(remedy.contains("/proc/PID/autogroup"), is_told, "{waits_in_session:?}: {remedy}");
         }
         assert!(equal(Some(true)).remedy.unwrap().contains("nice has no effect"));
-        let real_time = on(&cause(Kind::SamePriority, "audio".into(), None));
+        let real_time = on(&cause(Kind::SamePriority, "audio"));
         assert_eq!(real_time.happened, "audio has the same priority and had its turn first.");
         assert!(real_time.remedy.as_deref().unwrap().contains("chrt -f"), "{real_time:?}");
     }
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn what_is_to_be_looked_at_is_a_whole_command() {
         for kind in [Kind::Wait, Kind::Own] {
-            let longest = Cause { example: 81, ..cause(kind, "server".into(), None) };
+            let longest = Cause { example: 81, ..cause(kind, "server") };
             let remedy = Advice::on(&longest, Path::new("a b.punctual"), Setting::default()).remedy.unwrap();
             assert!(remedy.contains("`punctual why 'a b.punctual' --episode 81`"), "{remedy}");
         }
         for kind in Kind::ALL {
-            let remedy = on(&cause(kind, "server".into(), None)).remedy.unwrap_or_default();
+            let remedy = on(&cause(kind, "server")).remedy.unwrap_or_default();
             assert!(!remedy.contains("--episode N") && !remedy.contains("RECORDING"), "{remedy}");
         }
     }
@@ -412,7 +412,7 @@ mod tests {
     fn no_priority_is_advised_against_a_deadline_nor_against_the_highest() {
         let over = |runs, waits| {
             let priorities = Some(punctual_blame::Priorities { runs, waits });
-            on(&Cause { priorities, ..cause(Kind::HigherPriority, "sdr".into(), None) })
+            on(&Cause { priorities, ..cause(Kind::HigherPriority, "sdr") })
         };
         let deadline = over(-1, 4);
         assert_eq!(
@@ -420,7 +420,7 @@ mod tests {
             "sdr (SCHED_DEADLINE) goes before the late thread (real-time priority 95) and ran first."
         );
         let equal = Some(punctual_blame::Priorities { runs: 0, waits: 0 });
-        let highest = on(&Cause { priorities: equal, ..cause(Kind::SamePriority, "jackd".into(), None) });
+        let highest = on(&Cause { priorities: equal, ..cause(Kind::SamePriority, "jackd") });
         assert!(highest.remedy.unwrap().contains("the other thread a lower priority"));
         for advice in [deadline, over(0, 4)] {
             let remedy = advice.remedy.unwrap();
@@ -433,29 +433,9 @@ mod tests {
         Advice::on(cause, Path::new("a"), Setting::default())
     }
 
-    fn cause(kind: Kind, who: Who, detail: Option<Detail>) -> Cause {
-        Cause {
-            kind,
-            who,
-            thread: None,
-            detail,
-            detail_ns: None,
-            cgroup: None,
-            turn: None,
-            priorities: None,
-            episodes: 1,
-            ended: 0,
-            max_ns: 1,
-            typical_ns: 1,
-            total_ns: 1,
-            unknown_ns: 0,
-            example: 1,
-        }
-    }
-
     #[test]
     fn what_kept_the_holder_of_a_lock_is_a_sentence() {
-        let cause = |who: Who, detail: Detail| cause(Kind::Lock, who, Some(detail));
+        let cause = |who: Who, detail: Detail| Cause { detail: Some(detail), ..cause(Kind::Lock, who) };
         let told = on(&cause("reader".into(), Detail::KeptBy(Kind::LowerPriority, "rustc".into()))).happened;
         assert_eq!(
             told,

@@ -170,27 +170,8 @@ fn of_a_budget(whose: &Who, detail: &Detail, late: Class) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::tests::cause;
     use punctual_blame::{HeldBack, Priorities, Turn};
-
-    fn cause(kind: Kind, who: &str) -> Cause {
-        Cause {
-            kind,
-            who: who.into(),
-            thread: None,
-            detail: None,
-            detail_ns: None,
-            cgroup: None,
-            turn: None,
-            priorities: None,
-            episodes: 1,
-            ended: 0,
-            max_ns: 1,
-            typical_ns: 1,
-            total_ns: 1,
-            unknown_ns: 0,
-            example: 1,
-        }
-    }
 
     fn told(cause: &Cause, preemption: Preemption, late: Class) -> String {
         remedy(cause, Setting { preemption, late, ..Setting::default() }).expect("there is something to change")

@@ -1,7 +1,7 @@
 //! What tests of several files use.
 
 use super::{EpisodeView, WhyAnswer, WhyReport};
-use punctual_blame::{Kind, Part, Room, Split, Who};
+use punctual_blame::{Cause, Kind, Part, Room, Split, Who};
 use punctual_recording::Episode;
 use punctual_recording::episode::Process;
 use std::path::Path;
@@ -33,6 +33,27 @@ pub(super) fn part(kind: Kind, who: Who, ns: u64) -> Part {
         cgroup: None,
         turn: None,
         priorities: None,
+    }
+}
+
+/// A cause in one episode, of which nothing else is known.
+pub(super) fn cause(kind: Kind, who: impl Into<Who>) -> Cause {
+    Cause {
+        kind,
+        who: who.into(),
+        thread: None,
+        detail: None,
+        detail_ns: None,
+        cgroup: None,
+        turn: None,
+        priorities: None,
+        episodes: 1,
+        ended: 0,
+        max_ns: 1,
+        typical_ns: 1,
+        total_ns: 1,
+        unknown_ns: 0,
+        example: 1,
     }
 }
 
