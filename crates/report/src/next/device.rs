@@ -10,6 +10,9 @@ use punctual_device::{keeps_up, kept_from};
 use punctual_recording::{DeviceSummary, printable};
 use std::fmt::Write as _;
 
+/// What `punctual device study` does for a device that did not keep up.
+pub(super) const IN_EVERY_CONTEXT: &str = "tries it in every context for some seconds, and says which kept up";
+
 /// After a device that does not keep up: who delays its thread, and what would be enough. After devices that do: the
 /// same under a load, and how often they will fail. Loads have the names that the command line knows.
 pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
@@ -44,7 +47,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
         steps.push(NextStep::new("finds the smallest reservation that is enough for it", reserve));
         if larger.is_none() {
             let study = format!("sudo punctual device study {spec}{}", around.cpu);
-            steps.push(NextStep::new("tries it in every context for some seconds, and says which kept up", study));
+            steps.push(NextStep::new(IN_EVERY_CONTEXT, study));
         }
         return few(steps);
     }

@@ -1,6 +1,6 @@
 //! After a recording without evidence from which a cause could be told.
 
-use super::measurement::{as_threshold, same_with, why_options, why_threshold};
+use super::measurement::{of_stage, same_with, why_above, why_options, why_threshold};
 use super::options::as_written;
 use super::{NextStep, few};
 use crate::layout::shell_word;
@@ -33,7 +33,7 @@ pub fn after_no_evidence(
             |command| NextStep::new("keeps evidence of threads that begin late, whatever their requests are", command);
         return few(command.map(step).into_iter().collect());
     }
-    let stage = of_stage(recorder);
+    let stage = of_stage(recorder.stage);
     let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
     let of_longest = why_threshold(document, Some(recorder), None).is_some_and(|(threshold_ns, stage)| {
         stage == Stage::Response && period_ns.is_some_and(|period_ns| threshold_ns > period_ns)
@@ -74,7 +74,7 @@ pub fn above_ordinary(
     if recorder.stage == Stage::Response && period_ns.is_some_and(|period_ns| twice_ns > period_ns) {
         return None;
     }
-    let why = format!("--why {}{}", as_threshold(twice_ns), of_stage(recorder));
+    let why = why_above(twice_ns, recorder.stage);
     let command = same_with(document, &(why + &as_written(words, "", "--sample-rate")), known_loads)?;
     let purpose = "leaves out what only went its ordinary way through the kernel, if twice the time is soon enough";
     Some(NextStep::new(purpose, command))
@@ -111,7 +111,7 @@ pub fn more_kept(
     known_loads: &[&str],
 ) -> Option<NextStep> {
     let recorder = recorder.filter(|recorder| recorder.without_evidence() > 0)?;
-    let above = |threshold_ns: u64| format!("--why {}{}", as_threshold(threshold_ns), of_stage(recorder));
+    let above = |threshold_ns| why_above(threshold_ns, recorder.stage);
     let of_worst = || if recorder.over_budget > 0 { why_options(document, Some(recorder), None) } else { None };
     let options = match named_ns.map(above).or_else(of_worst) {
         Some(options) => options,
@@ -129,20 +129,12 @@ fn with_rate(document: &Document, recorder: &RecorderSummary, rate: u32) -> Stri
     let threshold = Some(as_written(words, "", "--why")).filter(|written| !written.is_empty());
     let threshold = threshold.unwrap_or_else(|| format!(" --why {}", shell_word(&printable(&recorder.threshold))));
     let episodes = as_written(words, "", "--why-episodes");
-    format!("{}{} --sample-rate {rate}{episodes}", threshold.trim_start(), of_stage(recorder))
+    format!("{}{} --sample-rate {rate}{episodes}", threshold.trim_start(), of_stage(recorder.stage))
 }
 
 /// For how long it was recorded, where somebody said it.
 fn duration(document: &Document) -> String {
     as_written(&document.provenance.command_line, "-D", "--duration")
-}
-
-/// The option that says with what a recorder's threshold was compared.
-fn of_stage(recorder: &RecorderSummary) -> String {
-    match recorder.stage {
-        Stage::Total => String::new(),
-        stage => format!(" --why-stage {}", stage.name()),
-    }
 }
 
 /// How long to record to know the quantile for half of the time; otherwise twice as long. In s, `None` if that is too long,

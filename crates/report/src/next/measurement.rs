@@ -1,6 +1,6 @@
 //! After a measurement of wakeups.
 
-use super::longer::{until_shown, until_told};
+use super::longer::{is_of, until_shown, until_told};
 use super::options::{
     as_written, every_value, every_written, exact_time, listed, load_option, own_options, same_threads,
 };
@@ -93,7 +93,7 @@ fn in_its_contexts(devices: &[JudgedDevice], document: &Document, id: &str) -> O
     }
     let words = &document.provenance.command_line;
     let mut specs = every_value(words, "--device").into_iter().flat_map(|specs| specs.split(','));
-    let spec = specs.find(|spec| spec.split_whitespace().next() == Some(id)).unwrap_or(id);
+    let spec = specs.find(|spec| is_of(spec, id)).unwrap_or(id);
     let (spec, profiles) = (shell_word(&printable(spec)), as_written(words, "", "--profiles"));
     let command = format!("sudo punctual device study {spec}{profiles}");
     Some(NextStep::new("tries its work in every context for some seconds, and says which kept up", command))
@@ -218,8 +218,17 @@ pub(super) fn why_options(
     slack_ns: Option<u64>,
 ) -> Option<String> {
     let (threshold_ns, stage) = why_threshold(document, recorder, slack_ns)?;
-    let of_stage = if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) };
-    Some(format!("--why {}{of_stage}", as_threshold(threshold_ns)))
+    Some(why_above(threshold_ns, stage))
+}
+
+/// The options that keep evidence of what was later than this, ns, at the end of a stage.
+pub(super) fn why_above(threshold_ns: u64, stage: Stage) -> String {
+    format!("--why {}{}", as_threshold(threshold_ns), of_stage(stage))
+}
+
+/// The option that says with what a threshold is compared.
+pub(super) fn of_stage(stage: Stage) -> String {
+    if stage == Stage::Total { String::new() } else { format!(" --why-stage {}", stage.name()) }
 }
 
 /// The threshold in these, ns, and the stage that it is for.

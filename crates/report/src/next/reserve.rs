@@ -1,6 +1,7 @@
 //! After a study of a reservation: what keeps it or, if there is none, what came nearest to one and who delays the
 //! thread.
 
+use super::device::IN_EVERY_CONTEXT;
 use super::options::{as_written, every_value, every_written, exact_time, roundest, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
@@ -224,7 +225,7 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     let whom = match (&asked.subject, report.tid) {
         (ReserveSubject::Device(spec, _), _) => {
             let command = format!("sudo punctual device study {}", shell_word(spec));
-            return NextStep::new("tries it in every context for some seconds, and says which kept up", command);
+            return NextStep::new(IN_EVERY_CONTEXT, command);
         }
         // Its other threads have other periods, and would use up the evidence.
         (ReserveSubject::Command(_), _) => format!(" --comm {}", shell_word(&asked.thread)),

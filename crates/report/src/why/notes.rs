@@ -144,10 +144,10 @@ fn of_other_threads(report: &WhyReport<'_>) -> Option<String> {
 /// Says whose a cause is that is called like this program and is none of the threads that recorded.
 fn of_namesakes(report: &WhyReport<'_>) -> Option<String> {
     const NAME: &str = "punctual";
-    let is_namesake = |name: &str| name == NAME || name.starts_with("punctual (") && !name.contains("(this recording)");
+    let is_namesake = |name: &str| name == NAME || name.starts_with("punctual (") && !name.contains(OF_THIS_RECORDING);
     let mut causes = report.summary.causes.iter().filter(|cause| cause.kind != Kind::Own);
     causes.any(|cause| is_namesake(cause.who.name())).then(|| {
-        format!("{NAME} is another process of that name, or one that this recording started: its own threads are {NAME} (this recording)")
+        format!("{NAME} is another process of that name, or one that this recording started: its own threads are {NAME}{OF_THIS_RECORDING}")
     })
 }
 
