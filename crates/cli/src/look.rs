@@ -32,9 +32,9 @@ fn said_columns() -> Option<usize> {
 
 /// How wide help is, columns: the terminal's width comes first here, and help is never wider than its library makes it.
 pub(crate) fn help_columns() -> usize {
-    const MOST: usize = 100;
+    const MAX_COLUMNS: usize = 100;
     let terminal = std::io::stdout().is_terminal().then(standard_output::columns).flatten();
-    terminal.or_else(said_columns).unwrap_or(MOST).min(MOST)
+    terminal.or_else(said_columns).unwrap_or(MAX_COLUMNS).min(MAX_COLUMNS)
 }
 
 /// How lines are coloured, by kind.

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Threads are looked at from this time on: only two looks show whether one runs.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// The most threads that are looked at.
-const MOST: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// What a thread does that does not wake; what is more worth saying comes later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ impl Patience {
         }
         let tids = tids();
         let all = tids.len();
-        let found: Vec<Found> = tids.into_iter().take(MOST).filter_map(|tid| self.find(tid)).collect();
+        let found: Vec<Found> = tids.into_iter().take(MAX_THREADS).filter_map(|tid| self.find(tid)).collect();
         if silent < PATIENCE {
             return;
         }

@@ -298,9 +298,9 @@ fn lengths(text: &mut String, gaps: &GapDocument) {
 
 /// How many columns a CPU's profile may have in lines so wide.
 fn profile_columns(width: Option<usize>) -> usize {
-    const MOST: usize = 80;
+    const MAX_COLUMNS: usize = 80;
     const BESIDE: usize = "  CPU 999 ||".len();
-    width.map_or(MOST, |width| width.saturating_sub(BESIDE).clamp(1, MOST))
+    width.map_or(MAX_COLUMNS, |width| width.saturating_sub(BESIDE).clamp(1, MAX_COLUMNS))
 }
 
 /// How much of each bin was taken, as the utilization profiles of the paper of 2014 (Figure 3) show it.

@@ -167,7 +167,7 @@ impl Arrival {
         };
         match off_in {
             // A moment explains nothing.
-            Some(off_in) if off_ns >= after_ns / LEAST_SHARE => {
+            Some(off_in) if off_ns >= after_ns / MIN_PART => {
                 let caller = off_for.as_ref().map(|name| format!(", called by {name},")).unwrap_or_default();
                 format!(
                     "{first} For the last {} of that interrupts were off: {off_in}{caller} had turned them off.",
@@ -240,8 +240,8 @@ pub struct OutsideReport<'a> {
 /// An interrupt that comes later than this after it was due did not come at once, even with interrupts on.
 const AT_ONCE_NS: u64 = 20_000;
 
-/// A time with interrupts off is named beside another reason, or beside an earlier one, if it is at least this part: a tenth.
-const LEAST_SHARE: u64 = 10;
+/// A time with interrupts off is named beside another reason, or beside an earlier one, if it is at least one part in so many.
+const MIN_PART: u64 = 10;
 
 /// Stands in place of the names of functions where these are not known, or of a program's.
 const NAMELESS: &str = "code without a name";
@@ -407,7 +407,7 @@ impl OutsideReport<'_> {
                 format_ns(of_its_ns)
             ));
         }
-        if self.later_off_ns > 0 && self.later_off_ns >= self.total_ns / LEAST_SHARE {
+        if self.later_off_ns > 0 && self.later_off_ns >= self.total_ns / MIN_PART {
             notes.push(format!(
                 "interrupts were off once more after that one came, for at least {} in all",
                 format_ns(self.later_off_ns)
