@@ -51,7 +51,7 @@ pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
-pub use recording::verdict::{check_verdict, failure_in_words, recording_verdict, steal_of_worst};
+pub use recording::verdict::{check_verdict, recording_verdict, steal_of_worst};
 
 /// Every answer: its file in `docs/schemas`, the name that it gives, its type.
 #[cfg(test)]

@@ -179,7 +179,7 @@ pub(crate) fn load_failure_in_words(document: &Document) -> Option<String> {
 }
 
 /// The sentence about the end of a recording if nobody asked for it and it could still be noted.
-pub fn failure_in_words(document: &Document) -> Option<String> {
+pub(crate) fn failure_in_words(document: &Document) -> Option<String> {
     if document.ended.as_ref()?.reason.is_failure() { end_in_words(document) } else { None }
 }
 
