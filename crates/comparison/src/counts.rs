@@ -131,7 +131,7 @@ pub(crate) fn shared_devices<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<&'a str> {
 fn underruns(run: &Run, device: &str) -> OfRun {
     let Some(own) = run.served.iter().find(|own| own.device == device) else { return OfRun::default() };
     let count =
-        EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks, all: None, watched_ns: None };
+        EventCount { events: own.underruns, least: own.underruns, exposure: own.blocks, ..EventCount::default() };
     OfRun { count, in_time: own.in_time.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 

@@ -26,8 +26,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         events: found.most,
         least: found.least,
         exposure: found.all,
-        all: None,
-        watched_ns: None,
+        ..EventCount::default()
     });
     OfRun { count: count.unwrap_or_default(), in_time: in_time(run, name) }
 }
@@ -36,7 +35,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
 pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
     let sum = sum(run, name);
     let (least, events) = sum.own_overruns_between();
-    let count = EventCount { events, least, exposure: sum.own_cycles(), all: None, watched_ns: None };
+    let count = EventCount { events, least, exposure: sum.own_cycles(), ..EventCount::default() };
     OfRun { count, in_time: in_time(run, name) }
 }
 

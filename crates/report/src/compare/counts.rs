@@ -168,16 +168,16 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
 }
 
 fn out_of(row: &CountComparison, count: &EventCount) -> String {
-    match row.what {
-        Counted::Cycles { .. } | Counted::Periods { .. } => grouped(count.exposure),
-        Counted::Requests { .. } if count.watched_ns.is_some() => {
-            format!("{} in {}", grouped(count.exposure), format_ns(count.watched_ns.unwrap_or(0)))
+    match (&row.what, count.watched_ns) {
+        (Counted::Cycles { .. } | Counted::Periods { .. }, _) => grouped(count.exposure),
+        (Counted::Requests { .. }, Some(watched_ns)) => {
+            format!("{} in {}", grouped(count.exposure), format_ns(watched_ns))
         }
-        Counted::Requests { .. } => {
+        (Counted::Requests { .. }, None) => {
             let all = all_of(count).map_or_else(String::new, |all| format!("{} in ", grouped(all)));
             all + &format_ns(count.exposure)
         }
-        Counted::Underruns { .. } => counted(count.exposure, "block"),
+        (Counted::Underruns { .. }, _) => counted(count.exposure, "block"),
     }
 }
 
@@ -236,9 +236,11 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     Some(Section {
         id: "counts".into(),
         title: "Cycles, requests and underruns".into(),
-        lead: "How often cycles took longer than their period (or how many periods a loop overran, where its timers show these), requests longer than the threshold (of all requests, or in the time watched if a recording did not count them), or blocks of a device longer \
-               than its buffers allow. All limits hold at once with 95 % probability and include the spread between runs; events \
-               that come in bursts count as so many bursts."
+        lead: "How many periods a loop overran or, where its timers do not show these, how many of its cycles took longer than \
+               one; how many requests took longer than the threshold, of all of them or, where a recording did not count \
+               these, in the time that was watched; and how many blocks of a device took longer than its buffers allow. All \
+               limits hold at once with 95 % probability and include the spread between runs; events that come in bursts \
+               count as so many bursts."
             .into(),
         blocks: vec![Block::Table(Table {
             caption: "How often on either side".into(),
@@ -338,7 +340,7 @@ mod tests {
     use punctual_comparison::RateRatio;
 
     fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
-        let count = |(events, exposure)| EventCount { events, least: events, exposure, all: None, watched_ns: None };
+        let count = |(events, exposure)| EventCount { events, least: events, exposure, ..EventCount::default() };
         let [low, estimate, high] = limits;
         CountComparison {
             what,

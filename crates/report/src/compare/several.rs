@@ -426,7 +426,7 @@ mod tests {
     #[test]
     fn what_was_counted_comes_before_the_wakeups_of_each_side() {
         let counted = |events: u64, outcome| {
-            let count = |events| EventCount { events, least: events, exposure: 5_000, all: None, watched_ns: None };
+            let count = |events| EventCount { events, least: events, exposure: 5_000, ..EventCount::default() };
             let mut found = shared((0.70, 1.02, 1.50), Standing::Systems);
             found.comparison.counts = vec![CountComparison {
                 what: Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 },

@@ -433,8 +433,8 @@ mod tests {
     fn after_a_better_side_the_next_step_is_about_what_it_has_left() {
         let cycles = |events: u64| CountComparison {
             what: Counted::Cycles { of: "robot-ctl".to_owned(), period_ns: 2_500_000 },
-            a: EventCount { events: 900, least: 900, exposure: 10_000, all: None, watched_ns: None },
-            b: EventCount { events, least: events, exposure: 10_723, all: None, watched_ns: None },
+            a: EventCount { events: 900, least: 900, exposure: 10_000, ..EventCount::default() },
+            b: EventCount { events, least: events, exposure: 10_723, ..EventCount::default() },
             ratio: RateRatio::default(),
             outcome: Difference::Better,
             runs_needed: None,
