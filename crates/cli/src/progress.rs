@@ -2,7 +2,7 @@
 
 use crate::look;
 use crate::output::{note, note_line, say};
-use crate::reading::{EVERY, EVERY_LINE};
+use crate::reading::{EVERY, Lines};
 use indicatif::{ProgressBar, ProgressStyle};
 use punctual_probe::{Observation, Waiting};
 use punctual_recording::{Totals, format_ns, printable};
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 pub(crate) struct Bar {
     bar: ProgressBar,
     what: String,
-    /// When the last line was written on such a terminal.
-    lines: Option<Option<Instant>>,
+    /// On such a terminal.
+    lines: Option<Lines>,
 }
 
 impl Bar {
     pub(crate) fn new(quiet: bool, what: &str) -> Bar {
-        let lines = (!quiet && look::is_in_lines()).then_some(None);
+        let lines = (!quiet && look::is_in_lines()).then(Lines::default);
         // A bar of length 0 is full from the start.
         let bar = if quiet || lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(1) };
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg}") {
@@ -56,10 +56,7 @@ impl Bar {
     }
 
     fn tell(&mut self, message: String) {
-        if let Some(written) = &mut self.lines
-            && written.is_none_or(|written| written.elapsed() >= EVERY_LINE)
-        {
-            *written = Some(Instant::now());
+        if self.lines.as_mut().is_some_and(Lines::is_due) {
             say(&format!("{}: {}", printable(&self.what), message.trim_end()));
         }
         self.bar.set_message(message);
@@ -183,14 +180,14 @@ pub(crate) struct PartsProgress {
     bar: ProgressBar,
     verb: &'static str,
     unit: &'static str,
-    /// When the last line was written on a terminal that can only write one after another.
-    lines: Option<Mutex<Option<Instant>>>,
+    /// On a terminal that can only write one line after another.
+    lines: Option<Mutex<Lines>>,
 }
 
 impl PartsProgress {
     /// `verb` says what is done, `unit` to what; there are `parts` of it.
     pub(crate) fn new(verb: &'static str, parts: u64, unit: &'static str) -> PartsProgress {
-        let lines = look::is_in_lines().then(|| Mutex::new(None));
+        let lines = look::is_in_lines().then(Mutex::default);
         let bar = if lines.is_some() { ProgressBar::hidden() } else { ProgressBar::new(parts) };
         if let Ok(style) = ProgressStyle::with_template(&format!("{verb} {{wide_bar}} {{pos}}/{{len}} {unit}")) {
             bar.set_style(style.progress_chars("=> "));
@@ -206,9 +203,7 @@ impl PartsProgress {
     pub(crate) fn part_done(&self) {
         self.bar.inc(1);
         let Some(lines) = self.lines.as_ref().filter(|_| !self.bar.is_finished()) else { return };
-        let mut written = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if written.is_none_or(|written| written.elapsed() >= EVERY_LINE) {
-            *written = Some(Instant::now());
+        if lines.lock().unwrap_or_else(PoisonError::into_inner).is_due() {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             say(&format!("{}: {done} of {all} {}", self.verb, self.unit));
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often the line is rewritten; adding up distributions is not free.
 pub(crate) const EVERY: Duration = Duration::from_millis(250);
 /// On a terminal that cannot rewrite a line, a new one appears this often.
-pub(crate) const EVERY_LINE: Duration = Duration::from_secs(10);
+const EVERY_LINE: Duration = Duration::from_secs(10);
 /// Reading that takes no longer than this shows no line.
 const SILENT: Duration = Duration::from_secs(2);
 
@@ -25,9 +25,24 @@ enum Reading {
     Not,
     Since(Instant),
     Shown(Instant, ProgressBar),
-    /// In lines, one after another: since when, and when the last one was written.
-    InLines(Instant, Option<Instant>),
+    /// In lines, one after another: since when.
+    InLines(Instant, Lines),
     Over,
+}
+
+/// Lines that appear one after another on a terminal that cannot rewrite one: when the last was written.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Option<Instant>);
+
+impl Lines {
+    /// Whether the next one is due; then it counts as written now.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let is_due = self.0.is_none_or(|written| written.elapsed() >= EVERY_LINE);
+        if is_due {
+            self.0 = Some(Instant::now());
+        }
+        is_due
+    }
 }
 
 impl Reading {
@@ -43,11 +58,10 @@ impl Reading {
             bar.set_message(reading_line(punctual_recording::rows_read(), episodes, began.elapsed()));
             bar.tick();
         }
-        if let Reading::InLines(began, written) = self
+        if let Reading::InLines(began, lines) = self
             && began.elapsed() >= SILENT
-            && written.is_none_or(|written| written.elapsed() >= EVERY_LINE)
+            && lines.is_due()
         {
-            *written = Some(Instant::now());
             let episodes = EPISODES.load(Ordering::Relaxed);
             let line = reading_line(punctual_recording::rows_read(), episodes, began.elapsed());
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -74,7 +88,7 @@ pub(crate) fn show_reading() {
     const STACK: usize = 256 << 10;
     let began = Instant::now();
     let reading = match is_in_lines() {
-        true => Reading::InLines(began, None),
+        true => Reading::InLines(began, Lines::default()),
         false if ProgressBar::new_spinner().is_hidden() => return,
         false => Reading::Since(began),
     };
@@ -110,10 +124,10 @@ mod tests {
         assert!(soon.round() && matches!(soon, Reading::Since(_)));
         let mut late = Reading::Since(ago(3));
         assert!(late.round() && matches!(late, Reading::Shown(..)));
-        let mut lines = Reading::InLines(ago(3), None);
-        assert!(lines.round() && matches!(lines, Reading::InLines(_, Some(_))));
-        let mut no_line = Reading::InLines(ago(1), None);
-        assert!(no_line.round() && matches!(no_line, Reading::InLines(_, None)));
+        let mut lines = Reading::InLines(ago(3), Lines::default());
+        assert!(lines.round() && matches!(lines, Reading::InLines(_, Lines(Some(_)))));
+        let mut no_line = Reading::InLines(ago(1), Lines::default());
+        assert!(no_line.round() && matches!(no_line, Reading::InLines(_, Lines(None))));
         assert!(!Reading::Over.round() && !Reading::Not.round());
         assert_eq!(reading_line(12_345_678, 0, Duration::from_secs(3)), "reading  12.3 million rows  3 s");
         assert_eq!(reading_line(12_345_678, 1_234, Duration::from_secs(20)), "reading  1,234 episodes  20 s");
