@@ -16,6 +16,7 @@ use punctual_reserve::Setting;
 use punctual_study::reserve::{
     Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, Running, StudyEnd, Subject,
 };
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// How often to check whether a program that keeps its reservation has ended.
@@ -85,14 +86,14 @@ fn until_it_ends(mut running: Running<'_>, interrupted: &Interrupted) -> bool {
     keeps_it
 }
 
-/// What stands where a device may stand, too.
-const SUBCOMMANDS: [&str; 3] = ["run", "list", "undo"];
-
 /// The soft device that the user asked for.
 pub(super) fn device(arguments: &FindArguments, name: &str) -> anyhow::Result<DeviceSubject> {
     let catalogue = crate::commands::device::catalogue(arguments.profiles.as_deref())?;
     let profile = catalogue.parse_spec(name.trim()).map_err(|error| {
-        let meant = punctual_device::nearest(name.trim(), &SUBCOMMANDS);
+        // A subcommand stands where a device may stand, too.
+        let names = crate::help::subcommands(&["punctual", "reserve"].map(OsString::from));
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let meant = punctual_device::nearest(name.trim(), &names);
         Usage(meant.map_or_else(
             || error.to_string(),
             |meant| format!("`{}` is neither a device nor a subcommand: did you mean `{meant}`?", name.trim()),
