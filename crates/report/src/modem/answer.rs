@@ -20,7 +20,7 @@ pub struct TransferAnswer<'a> {
     file: &'a str,
     bytes: u64,
     direction: &'static str,
-    /// Whose pumps both ends had; `null`: punctual's own. To others, the highest rate below is nothing.
+    /// Whose pumps both ends had; `null`: punctual's own. Others ignore the highest rate below.
     pump: Option<&'a str>,
     how: How,
     successes: usize,

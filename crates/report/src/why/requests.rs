@@ -287,7 +287,7 @@ pub(super) mod tests {
         assert_eq!(
             told(126, Vec::new()),
             "Whether a request took longer than 20.0 ms is not known: 126 of 126 that were recognised begin at a timer of what may be a server, \
-             and may be only parts of requests. Record whoever asks it instead (--comm), or --why-stage total."
+             and may be only parts of requests. Record the client instead (--comm), or --why-stage total."
         );
         assert!(told(1, Vec::new()).contains(": 1 of 126 that were recognised begins at a timer"));
         assert_eq!(told(0, Vec::new()), "None of the 126 requests that were recognised took longer than 20.0 ms.");

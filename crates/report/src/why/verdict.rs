@@ -12,6 +12,8 @@ use std::fmt::Write;
 /// Threads that, all together, wake up less often than once in this time, ns, may be loops that never sleep.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// What to record where nothing can be said of a server's requests.
+const INSTEAD: &str = "Record the client instead (--comm), or --why-stage total.";
 /// Among this many late wakeups, leaving one out changes little.
 const MANY_LEFT_OUT: u64 = 10;
 
@@ -109,12 +111,10 @@ impl WhyReport<'_> {
                 }
                 None if self.recognised_none() => format!(
                     "{}, so that nothing can be said of late ones: no thread was seen to come back to where it waits for more work. \
-                     Record the client instead (--comm), or --why-stage total.",
+                     {INSTEAD}",
                     self.none_late()
                 ),
-                None if self.maybe_parts() > 0 => {
-                    format!("{}. Record whoever asks it instead (--comm), or --why-stage total.", self.none_late())
-                }
+                None if self.maybe_parts() > 0 => format!("{}. {INSTEAD}", self.none_late()),
                 None if self.recognised().is_some() => format!("{}.", self.none_late()),
                 None => format!("{}: there is nothing to explain.", self.none_late()),
             },
