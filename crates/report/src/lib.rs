@@ -43,7 +43,7 @@ pub use next::{
     ForecastAsked, NextStep, ReserveAsked, ReserveSubject, above_ordinary, after_comparison, after_comparisons,
     after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
     after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_verify,
-    fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, written_period,
+    every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::device_verdict::{devices_verdict, devices_verdict_lines};

@@ -4,7 +4,7 @@ use crate::output::{self, Usage};
 use punctual_device::{Catalogue, Profile, parse_want};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
-use punctual_report::{Measurement, devices_verdict_lines};
+use punctual_report::{Measurement, devices_verdict_lines, every_value};
 use std::path::PathBuf;
 
 /// No more devices than this are taken from a recording: a file may name any number.
@@ -44,12 +44,12 @@ pub(super) fn of_recordings(parts: &[(PathBuf, Document)]) -> Vec<Profile> {
 
 fn of_words(words: &[String]) -> Vec<Profile> {
     let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
-    let specs = values(words, "--device");
-    let is_taken = command.is_some_and(|command| command == "check") && values(words, "--profiles").is_empty();
+    let specs = every_value(words, "--device");
+    let is_taken = command.is_some_and(|command| command == "check") && every_value(words, "--profiles").is_empty();
     if !is_taken || specs.len() > MAX_TAKEN {
         return Vec::new();
     }
-    let one = |name: &str| values(words, name).first().copied();
+    let one = |name: &str| every_value(words, name).first().copied();
     let devices = parsed(Catalogue::shipped(), &specs, one("--want"), one("--compute")).unwrap_or_default();
     let can_be_judged = |device: &Profile| device.validate().is_ok() && device.usable_slack_ns().is_ok();
     if devices.iter().all(can_be_judged) { devices } else { Vec::new() }
@@ -78,16 +78,6 @@ pub(super) fn listed(measurement: &Measurement) -> Option<String> {
     let lines = devices_verdict_lines(measurement);
     let rest = measurement.verdict.strip_prefix(&lines.join(" "))?;
     Some(lines.join("\n") + rest)
-}
-
-/// The values of an option that may be repeated.
-fn values<'words>(words: &'words [String], name: &str) -> Vec<&'words str> {
-    let value = |(index, word): (usize, &'words String)| match word.strip_prefix(name) {
-        Some("") => words.get(index + 1).map(String::as_str),
-        Some(rest) => rest.strip_prefix('='),
-        None => None,
-    };
-    words.iter().enumerate().filter_map(value).collect()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use idle::after_idle;
 pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;
 pub(crate) use measurement::as_threshold;
-pub use options::{own_options, own_options_and_load, written_period};
+pub use options::{every_value, own_options, own_options_and_load, written_period};
 pub use reserve::{ReserveAsked, ReserveSubject, after_reserve, after_reserve_phases, after_reserve_together};
 pub use study::{after_study, after_verify};
 pub(crate) use timers::after_timers;

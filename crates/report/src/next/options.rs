@@ -93,8 +93,8 @@ pub(super) fn every_written(words: &[String], name: &str) -> String {
     written.map(|value| format!(" {name} {}", shell_word(&printable(value)))).collect()
 }
 
-/// The values of an option that may be repeated.
-pub(super) fn every_value<'a>(words: &'a [String], name: &str) -> Vec<&'a str> {
+/// The values of an option that may be repeated, in the words of a command line as far as these are options.
+pub fn every_value<'a>(words: &'a [String], name: &str) -> Vec<&'a str> {
     let own = words.iter().take_while(|word| *word != "--").enumerate();
     own.filter_map(|(index, word)| match word.strip_prefix(name) {
         Some("") => words.get(index + 1).map(String::as_str),
