@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 use support::guests::has_guest;
-use support::{SmallDisk, code, json, skip, stderr, stdout, tests_all, wait_until};
+use support::{SmallDisk, code, copy_golden, json, skip, stderr, stdout, tests_all, wait_until};
 
 const EMULATOR: &str = "qemu-system-x86_64";
 const STANDS_STILL: &str = "kill -STOP $$";
@@ -337,9 +337,7 @@ fn a_look_from_outside_that_is_killed_leaves_no_guest() {
     for (name, text) in [(".code", "0\n"), (".output", ""), (".kernel-log", "")] {
         std::fs::write(left.join(name), text).unwrap();
     }
-    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/why.punctual");
-    let mut copy = std::process::Command::new("cp");
-    assert!(copy.arg("-r").args([recording, left.join("recording.punctual")]).status().unwrap().success());
+    copy_golden("why.punctual", &left.join("recording.punctual"));
     let emulator = "case \"$*\" in *-plugin*) echo watched >>runs; kill -KILL $PPID; while :; do :; done;; esac\n\
                     tar -C left -cf - .";
     let words = ["why", "-q", "--kernel", "./vmlinux", "-o", "out", "--", "record", "-D", "1s", "--why", "100us"];
