@@ -1,6 +1,6 @@
 //! Which loads there are, and what they got done.
 
-use crate::layout::{table, thousandths};
+use crate::layout::{agreeing, table, thousandths};
 use punctual_recording::{LoadScore, format_ns};
 
 /// A load that could be run.
@@ -77,7 +77,7 @@ pub(super) fn list_verdict(rows: &[LoadRow]) -> String {
         Some(row) => format!("; `punctual load install {}` gets what it needs.", row.name),
         None => ".".to_owned(),
     };
-    let are = if there == 1 { "is" } else { "are" };
+    let are = agreeing(there, "is", "are");
     format!("{there} of {} loads of real programs {are} installed{advice}", real.len())
 }
 

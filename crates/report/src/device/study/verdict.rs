@@ -10,7 +10,7 @@ use punctual_recording::{DeviceSummary, EndReason, NOT_SERVED, agreeing, format_
 use std::fmt::Write as _;
 
 /// So many runs are named at most.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// The study in a few sentences.
 pub fn verdict(study: &StudyReport<'_>) -> String {
@@ -138,11 +138,11 @@ fn calibration_note(study: &StudyReport<'_>) -> Option<String> {
     let off = study.rows.iter().filter(|row| row.device().is_some_and(is_off));
     let runs: Vec<String> =
         off.filter_map(|row| Some(format!("{} ({})", row.name(), format_ns(taken_ns(row.device()?)?)))).collect();
-    let more = match runs.len().saturating_sub(NAMED) {
+    let more = match runs.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    let named = runs.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let named = runs.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!runs.is_empty()).then(|| {
         let asked = format_ns(study.profile.compute_ns);
         format!("a block's work took over 10 % more or less than the {asked} asked for in {named}{more}")

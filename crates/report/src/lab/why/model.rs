@@ -116,7 +116,7 @@ pub enum Arrival {
         /// The function that turned them on.
         on_in: String,
     },
-    /// Something else kept it, which is not seen: interrupts were on, and it did not come.
+    /// Something else held it back, which is not seen: interrupts were on, and it did not come.
     Otherwise {
         /// How long it took.
         after_ns: u64,
@@ -152,7 +152,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// What is known of an interrupt that something else kept than interrupts that were off.
+    /// What is known of an interrupt that was held back, but not by interrupts being off.
     fn otherwise(&self) -> String {
         let Arrival::Otherwise { after_ns, on_when_due, off_from_ns, on_after_ns, off_in, off_for } = self else {
             return String::new();

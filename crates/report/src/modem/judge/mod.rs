@@ -20,7 +20,7 @@ pub struct Judging<'a> {
 }
 
 /// A verdict names so many modems.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 impl Judging<'_> {
     /// The outcome, in a sentence.
@@ -35,7 +35,7 @@ impl Judging<'_> {
             None => "at no ratio".to_owned(),
         };
         let mut sentence = format!("The line carries {} without an error {}", named(first), from(first));
-        let listed = &others[..others.len().min(NAMED - 1)];
+        let listed = &others[..others.len().min(MAX_NAMED - 1)];
         for (place, judged) in listed.iter().enumerate() {
             let joint = if place + 1 == listed.len() { " and" } else { "," };
             sentence += &format!("{joint} {} {}", named(judged), from(judged));
