@@ -60,30 +60,25 @@ pub(super) fn until_shown(
         Some((row, advice.measure_further_s?, advice.never_exceeded.as_ref()?.device.buffers))
     });
     let (row, further_s, buffers) = advised.max_by_key(|(.., buffers)| *buffers)?;
-    let load = load_option(&row.load, known_loads);
-    // A load without a name cannot be asked for again.
-    if specs.is_empty() || (load.is_empty() && row.load != NO_LOAD) {
+    if specs.is_empty() {
         return None;
     }
     let recordings = paths(measurement);
-    let (again, longer) = (own_options(document)?, longer_name(&recordings, &row.load));
+    let (command, longer) = measuring(further_s, document, &row.load, &recordings, known_loads)?;
     let device = row.answer.device.id.as_str();
     let devices = specs.iter().map(|spec| match is_of(spec, device) {
         true => format!(" --device {}", shell_word(&printable(&with_buffers(spec, buffers)))),
         false => format!(" --device {}", shell_word(&printable(spec))),
     });
     let devices: String = devices.collect();
-    let all: Vec<String> = recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
     let length = match further_s > 2.0 * FIRST_STEP_S {
         true => format!("the first hour of the {} that it takes", format_seconds(further_s)),
         false => "long enough".to_owned(),
     };
     let purpose = format!(
-        "measures {length} to tell whether {buffers} buffers are enough for {device}; then run `punctual forecast {} \
-         {longer}{devices}{options}`",
-        all.join(" ")
+        "measures {length} to tell whether {buffers} buffers are enough for {device}; then run `{}`",
+        forecast_of(&recordings, &longer, &(devices + options))
     );
-    let command = format!("sudo punctual record -D {}{again}{load} -o {longer}", first_step(further_s));
     Some(NextStep::new(&purpose, command))
 }
 
@@ -105,6 +100,31 @@ fn paths(measurement: &Measurement) -> Vec<PathBuf> {
     measurement.parts.iter().map(|(path, _)| path.clone()).collect()
 }
 
+/// The command that measures this much longer, s, or its first hour, under a load, and the recording that it makes; `None` if the
+/// same cannot be measured again.
+fn measuring(
+    further_s: f64,
+    document: &Document,
+    load: &str,
+    recordings: &[PathBuf],
+    known_loads: &[&str],
+) -> Option<(String, String)> {
+    let option = load_option(load, known_loads);
+    // A load without a name cannot be asked for again.
+    if option.is_empty() && load != NO_LOAD {
+        return None;
+    }
+    let (again, longer) = (own_options(document)?, longer_name(recordings, load));
+    let command = format!("sudo punctual record -D {}{again}{option} -o {longer}", first_step(further_s));
+    Some((command, longer))
+}
+
+/// The command that asks these recordings and the longer one together, with such options.
+fn forecast_of(recordings: &[PathBuf], longer: &str, options: &str) -> String {
+    let recordings: String = recordings.iter().map(|path| format!(" {}", shell_word(&printable_path(path)))).collect();
+    format!("punctual forecast{recordings} {longer}{options}")
+}
+
 fn step(
     (row, further_s): (&JudgedDevice, f64),
     document: &Document,
@@ -112,22 +132,15 @@ fn step(
     devices: &str,
     known_loads: &[&str],
 ) -> Option<NextStep> {
-    let load = load_option(&row.load, known_loads);
-    // A load without a name cannot be asked for again.
-    if load.is_empty() && row.load != NO_LOAD {
-        return None;
-    }
-    let (again, longer) = (own_options(document)?, longer_name(recordings, &row.load));
+    let (command, longer) = measuring(further_s, document, &row.load, recordings, known_loads)?;
     let device = &row.answer.device.id;
     let length = match further_s > 2.0 * FIRST_STEP_S {
         true => format!("the first hour of the {}", format_seconds(further_s)),
         false => "for as long as".to_owned(),
     };
     let that = if further_s > 2.0 * FIRST_STEP_S { " that" } else { "" };
-    let all: Vec<String> = recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
-    let question = format!("punctual forecast {} {longer}{devices}", all.join(" "));
+    let question = forecast_of(recordings, &longer, devices);
     let purpose = format!("measures {length}{that} {device} still needs; then run `{question}`");
-    let command = format!("sudo punctual record -D {}{again}{load} -o {longer}", first_step(further_s));
     Some(NextStep::new(&purpose, command))
 }
 
