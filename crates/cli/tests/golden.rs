@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{code, json, punctual, run, stderr, stdout};
+use support::{ANSWERS, code, json, punctual, run, stderr, stdout};
 
 /// Runs each command line in the directory of the recordings and compares everything that it printed.
 fn answers(name: &str, commands: &[&str]) {
@@ -241,58 +241,29 @@ fn what_cannot_be_answered() {
     );
 }
 
-/// What is asked, with `--json`, for the list of all first sentences.
+/// What is asked beside [`ANSWERS`], with `--json`, for the list of all first sentences.
 const ASKED: &[&str] = &[
-    "report record.punctual",
     "report record.punctual --limit p99=1us,max=1s",
     "report record.punctual --limit p99.99999=1s",
     "report record.punctual record.punctual",
-    "report no-bpf.punctual",
-    "report softirq.punctual",
-    "report comm.punctual",
-    "report follow.punctual",
-    "report follow.punctual --period 1ms",
     "report follow.punctual --limit response:max=1ms",
-    "report cut.punctual",
-    "report check",
-    "report why.punctual",
-    "report log.punctual",
-    "report idle.punctual",
-    "report calibrated.punctual",
-    "report validate.punctual",
-    "report interact.punctual",
     "report interact.punctual --limit p90=1us",
-    "report device.punctual",
-    "report timers.punctual",
-    "report sim.punctual",
-    "forecast record.punctual",
     "forecast record.punctual --device modem --want 1/day",
     "forecast check",
     "forecast check --device sdr",
     "forecast check --device sdr --want 1/day",
     "forecast check --device sdr --compression 5",
     "forecast check/loaded.punctual --device 5g-slot --device adsl --device opcua-tsn",
-    "forecast cut.punctual",
-    "forecast device.punctual",
     "forecast timers.punctual",
     "compare record.punctual record.punctual",
-    "compare check/idle.punctual check/loaded.punctual",
     "compare check/idle.punctual check/loaded.punctual --device sdr",
-    "compare check/idle.punctual check/loaded.punctual record.punctual",
     "compare comm.punctual comm.punctual",
     "compare follow.punctual follow.punctual",
     "compare follow.punctual follow.punctual follow.punctual",
     "compare device.punctual device.punctual",
-    "compare interact.punctual interact.punctual",
     "compare no-bpf.punctual cut.punctual",
     "schedulability ../../../../examples/modem-and-audio.toml",
-    "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual",
-    "device list",
-    "device show modem",
-    "sim list",
-    "sim run nt-timers-table3",
     "sim whatif --device modem --duration 10s",
-    "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
     "why record.punctual",
     "log show log.punctual --to 10ms",
 ];
@@ -302,7 +273,10 @@ const ASKED: &[&str] = &[
 fn every_verdict_is_read_as_one_set() {
     let golden = support::golden();
     let mut said = String::new();
-    for command in ASKED {
+    let mut asked: Vec<&str> = ANSWERS.iter().chain(ASKED).copied().collect();
+    // Those of one command are read together.
+    asked.sort_unstable();
+    for command in asked {
         let words: Vec<&str> = command.split_whitespace().chain(["--json"]).collect();
         let answer = json(&run(&golden, &words));
         let sentences = ["verdict", "error"].iter().find_map(|key| answer[*key].as_str());

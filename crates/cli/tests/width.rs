@@ -4,57 +4,28 @@
 mod support;
 
 use std::path::Path;
-use support::{code, every_command, punctual, stdout};
+use support::{ANSWERS, code, every_command, punctual, stdout};
 
 /// Columns.
 const WIDTH: usize = 80;
 
-/// The answer to each of these fits; an answer that cannot be made here has no text.
+/// The answer to each of these, and of [`ANSWERS`], fits; an answer that cannot be made here has no text.
 const COMMANDS: &[&str] = &[
-    "report record.punctual",
     "report record.punctual --by-cpu",
     "report record.punctual --interarrival 30us,50us",
-    "report no-bpf.punctual",
-    "report softirq.punctual",
-    "report comm.punctual",
-    "report follow.punctual",
-    "report cut.punctual",
-    "report check",
-    "report why.punctual",
-    "report log.punctual",
-    "report idle.punctual",
-    "report calibrated.punctual",
-    "report validate.punctual",
-    "report interact.punctual",
     "report interact.punctual --interarrival 100us",
-    "compare interact.punctual interact.punctual",
-    "report device.punctual",
-    "report timers.punctual",
-    "report sim.punctual",
-    "forecast record.punctual",
     "forecast record.punctual --device modem --want 1/day --curve --reliability 99",
     "forecast check --table",
-    "forecast cut.punctual",
-    "forecast device.punctual",
     "why why.punctual",
     "why why.punctual --all",
     "why why.punctual --episode 2",
     "why why.punctual --all-handlers",
     "why --explain irq",
     "log show log.punctual --to 20ms",
-    "compare check/idle.punctual check/loaded.punctual",
-    "compare check/idle.punctual check/loaded.punctual record.punctual",
-    "report follow.punctual --period 1ms",
-    "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual",
-    "device list",
-    "device show modem",
     "device show v90",
-    "sim list",
-    "sim run nt-timers-table3",
     "sim run soft-modem-callbacks",
     "sim run soft-modem-table3 --sweep device.policy.reservation.runtime=1..2",
     "sim whatif --device modem --duration 10s --bystander 20",
-    "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
     "modem stalls --lengths 5ms --calls 10",
     "modem judge --modem 9600 --calls 1 --losses 50ms",
     "modem study --row 3/17 --bytes 100 --attempts 1",
@@ -64,6 +35,11 @@ const COMMANDS: &[&str] = &[
     "lab kernels",
     "capabilities stages",
 ];
+
+/// All of these commands.
+fn every_answer() -> impl Iterator<Item = &'static str> {
+    ANSWERS.iter().chain(COMMANDS).copied()
+}
 
 /// The standard output of a command in the directory of the recordings, and its exit code.
 fn said(words: &str, set: &[(&str, &str)]) -> (String, i32) {
@@ -84,7 +60,7 @@ fn every_text_fits_eighty_columns_and_after_a_1_stands_no_plural() {
     let no_nouns =
         ["us", "ms", "ns", "s", "is", "was", "has", "as", "its", "holds", "fails", "lies", "stands", "takes"];
     let (mut wide, mut ones): (Vec<String>, usize) = (Vec::new(), 0);
-    for command in COMMANDS {
+    for command in every_answer() {
         let (text, code) = said(command, &[("COLUMNS", "80")]);
         assert!([0, 1, 2].contains(&code) && !text.is_empty(), "{command}: exit code {code}");
         let lines = text.lines().filter(|line| line.chars().count() > WIDTH);
@@ -106,7 +82,7 @@ fn no_answer_has_a_word_that_the_style_page_replaces() {
     const REPLACED: [&str; 4] = ["latest", "without kernel event", "blamed", "writes a page"];
     let helps = every_command().into_iter().map(|command| format!("{command} --help"));
     let (mut lines, mut wrong) = (0, Vec::new());
-    for command in COMMANDS.iter().map(|command| (*command).to_owned()).chain(helps) {
+    for command in every_answer().map(str::to_owned).chain(helps) {
         // So wide that no sentence is broken.
         let (text, _) = said(&command, &[("COLUMNS", "2000")]);
         lines += text.lines().count();
@@ -143,7 +119,7 @@ fn who_was_late_and_what_to_do_next_fit_a_terminal() {
 fn every_table_can_be_markdown() {
     let cells = |row: &str| row.replace("\\|", "").matches('|').count();
     let mut tables = 0;
-    for command in COMMANDS {
+    for command in every_answer() {
         let (text, code) = said(&format!("{command} --markdown"), &[]);
         assert!([0, 1, 2].contains(&code) && !text.is_empty(), "{command}: exit code {code}");
         let blocks = text.split("\n\n").map(str::trim).filter(|block| block.starts_with("| "));

@@ -49,6 +49,39 @@ pub(crate) fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
+/// What readers are asked about the golden recordings, and what needs none: the answer has a verdict, and a text that fits a terminal.
+pub(crate) const ANSWERS: &[&str] = &[
+    "report record.punctual",
+    "report no-bpf.punctual",
+    "report softirq.punctual",
+    "report comm.punctual",
+    "report follow.punctual",
+    "report follow.punctual --period 1ms",
+    "report cut.punctual",
+    "report check",
+    "report why.punctual",
+    "report log.punctual",
+    "report idle.punctual",
+    "report calibrated.punctual",
+    "report validate.punctual",
+    "report interact.punctual",
+    "report device.punctual",
+    "report timers.punctual",
+    "report sim.punctual",
+    "forecast record.punctual",
+    "forecast cut.punctual",
+    "forecast device.punctual",
+    "compare check/idle.punctual check/loaded.punctual",
+    "compare check/idle.punctual check/loaded.punctual record.punctual",
+    "compare interact.punctual interact.punctual",
+    "schedulability ../../../../examples/modem-and-audio.toml --latency record.punctual",
+    "device list",
+    "device show modem",
+    "sim list",
+    "sim run nt-timers-table3",
+    "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..5",
+];
+
 /// Copies one of those.
 pub(crate) fn copy_golden(from: &str, to: &Path) {
     let mut files = 0;
