@@ -122,7 +122,7 @@ impl Comparison {
 /// # Errors
 /// If the sides measured different things: another period, another chain, no measure in common.
 pub fn compare(a: &Side, b: &Side, devices: &[Profile]) -> Result<Comparison, Error> {
-    compare_with(a, b, devices, CONFIDENCE, 1)
+    compare_with(a, b, devices, [CONFIDENCE; 2], 1)
 }
 
 /// The probability with which the intervals of an interim look hold together.
@@ -143,18 +143,19 @@ pub fn is_clear(a: &Side, b: &Side) -> Result<bool, Error> {
     if a.runs.len().min(b.runs.len()) < MIN_INTERIM_RUNS {
         return Ok(false);
     }
-    let strict = compare_with(a, b, &[], INTERIM_CONFIDENCE, 1)?;
+    let strict = compare_with(a, b, &[], [INTERIM_CONFIDENCE; 2], 1)?;
     let outcome = |comparison: &Comparison| (comparison.standing == Standing::Systems).then_some(comparison.outcome);
     let found = outcome(&strict).filter(|outcome| *outcome != Outcome::NoDifference);
     Ok(found.is_some() && outcome(&compare(a, b, &[])?) == found)
 }
 
-/// Like [`compare`], with another probability, as one of `share` comparisons that share the order of runs.
+/// Like [`compare`], with other probabilities, of wakeups and of what was counted, as one of `share` comparisons that share the
+/// order of runs.
 pub(crate) fn compare_with(
     a: &Side,
     b: &Side,
     devices: &[Profile],
-    confidence: f64,
+    [confidence, of_counts]: [f64; 2],
     share: usize,
 ) -> Result<Comparison, Error> {
     let (first_a, first_b) = (first(a)?, first(b)?);
@@ -193,7 +194,7 @@ pub(crate) fn compare_with(
     let device_rows = measures.iter().filter_map(|(left, right)| {
         Some(compare_devices(devices, &joined(&a.inputs, left)?, &joined(&b.inputs, right)?))
     });
-    let counts = counts(&a.runs, &b.runs, is_paired, confidence);
+    let counts = counts(&a.runs, &b.runs, is_paired, of_counts);
     let decisive = counts.iter().find(|row| row.outcome != Outcome::NoDifference);
     let runs_needed = decisive.map_or_else(|| needed.min(), |row| row.runs_needed);
     let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);

@@ -8,7 +8,6 @@
 //! periods that were overrun, shares another twentieth equally (Bonferroni).
 
 use crate::compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, compare_with, is_clear};
-use crate::counts::counts;
 use crate::error::Error;
 use crate::ratio::CONFIDENCE;
 use crate::side::Side;
@@ -39,7 +38,7 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
     // In the order of what they show: this only looks at how far the data go, and judges nothing.
     let mut order = Vec::new();
     for (index, other) in others.iter().enumerate() {
-        order.push((least_p(&compare_with(first, other, &[], CONFIDENCE, 1)?), index));
+        order.push((least_p(&compare_with(first, other, &[], [CONFIDENCE; 2], 1)?), index));
     }
     order.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let mut found: Vec<(usize, Shared)> = Vec::new();
@@ -49,10 +48,9 @@ pub fn compare_several(first: &Side, others: &[&Side], devices: &[Profile]) -> R
             share = many - rank;
         }
         let confidence = 1.0 - (1.0 - CONFIDENCE) / share as f64;
-        let mut comparison = compare_with(first, others[index], devices, confidence, share)?;
-        // Their order is not that of the wakeups: each comparison has the same share.
+        // The order of what was counted is not that of the wakeups: each comparison has the same share.
         let equal = 1.0 - (1.0 - CONFIDENCE) / many as f64;
-        comparison.counts = counts(&first.runs, &others[index].runs, comparison.is_paired, equal);
+        let mut comparison = compare_with(first, others[index], devices, [confidence, equal], share)?;
         goes_on &= shows_something(&comparison);
         if !goes_on {
             (comparison.outcome, comparison.decided_by) = (Outcome::NoDifference, None);
@@ -81,7 +79,7 @@ pub fn are_clear(first: &Side, others: &[&Side]) -> Result<bool, Error> {
     let confidence = 1.0 - (1.0 - INTERIM_CONFIDENCE) / others.len() as f64;
     let found = compare_several(first, others, &[])?;
     for (shared, other) in found.iter().zip(others) {
-        let strict = compare_with(first, other, &[], confidence, others.len())?;
+        let strict = compare_with(first, other, &[], [confidence; 2], others.len())?;
         let differs = strict.standing == Standing::Systems && strict.outcome != Outcome::NoDifference;
         if !differs || strict.outcome != shared.comparison.outcome {
             return Ok(false);
