@@ -3,7 +3,7 @@
 use super::answer::{CompareAnswer, SideRow};
 use super::counts::{counts_cells, counts_in_words};
 use super::devices::{device_name, times_as_often};
-use super::text::{TOO_FEW, has_too_few, interval, side_line, value_of, within_a_sentence};
+use super::text::{TOO_FEW, has_too_few, interval, lacks_wakeups, side_line, value_of, within_a_sentence};
 use super::words::{factor, told};
 use crate::NextStep;
 use crate::answer::Answer;
@@ -85,8 +85,7 @@ fn wakeups_in_words(found: &[Shared]) -> Vec<String> {
     for (is_too_few, words) in [(false, "No detectable difference from A"), (true, "Too few wakeups to compare with A")]
     {
         let is_same = |one: &Comparison| one.outcome == Outcome::NoDifference && one_sided(one).is_none();
-        let lacks = |one: &Comparison| one.total().is_some_and(|total| total.shown().is_none());
-        let same = labelled(found).filter(|(_, one)| is_same(one) && lacks(one) == is_too_few);
+        let same = labelled(found).filter(|(_, one)| is_same(one) && lacks_wakeups(one) == is_too_few);
         let same: Vec<String> = same.map(|(name, _)| name.to_string()).collect();
         if !same.is_empty() {
             sentences.push(format!("{words}: {}.", same.join(", ")));
@@ -254,7 +253,7 @@ pub(super) fn devices_beside(
 /// What a side is beside the first.
 pub(super) fn standing_in_words(comparison: &Comparison) -> &'static str {
     match comparison.standing {
-        _ if has_too_few(comparison) => TOO_FEW,
+        _ if lacks_wakeups(comparison) => TOO_FEW,
         Standing::Systems => one_sided(comparison).map_or(comparison.outcome.name(), told),
         _ => "no verdict",
     }
@@ -420,6 +419,24 @@ mod tests {
         // What the total is, its stages may be.
         comparison.outcome = Outcome::Better;
         assert!(!super::super::verdict(&comparison).contains("Of the stages"), "{said}");
+    }
+
+    /// The table on wakeups says the same as the sentence, also of a side of which something else was counted.
+    #[test]
+    fn a_side_with_too_few_wakeups_is_called_so_whatever_was_counted() {
+        let mut few = shared((0.70, 1.02, 1.50), Standing::Systems);
+        few.comparison.stages[0].ratios.clear();
+        few.comparison.counts = vec![CountComparison {
+            what: Counted::Underruns { of: "sdr".to_owned() },
+            a: EventCount { exposure: 9, ..EventCount::default() },
+            b: EventCount { exposure: 9, ..EventCount::default() },
+            ratio: RateRatio::default(),
+            outcome: Outcome::NoDifference,
+            runs_needed: None,
+        }];
+        assert_eq!(standing_in_words(&few.comparison), TOO_FEW);
+        let said = several_verdict(&[few]);
+        assert!(said.ends_with("Wakeup latency: too few wakeups to compare with A: B."), "{said}");
     }
 
     /// What decides the exit code is in the answer.

@@ -74,7 +74,12 @@ pub fn verdict(comparison: &Comparison) -> String {
 
 /// Whether there were too few wakeups to compare, and nothing else was counted that could be.
 pub(super) fn has_too_few(comparison: &Comparison) -> bool {
-    comparison.counts.is_empty() && comparison.total().is_some_and(|total| total.shown().is_none())
+    comparison.counts.is_empty() && lacks_wakeups(comparison)
+}
+
+/// Whether there were too few wakeups to compare, whatever else was counted.
+pub(super) fn lacks_wakeups(comparison: &Comparison) -> bool {
+    comparison.total().is_some_and(|total| total.shown().is_none())
 }
 
 /// A sentence on wakeups, after those on cycles. Beside anything that was counted it says what it is about.
