@@ -44,8 +44,9 @@ fn a_short_help_leads_to_the_whole_one() {
         let options = |text: &str| {
             // An example goes on in a line that may begin with an option, perhaps of another command.
             let text = text.split("\nExample").next().unwrap_or_default();
-            let words =
-                text.lines().filter(|line| line.starts_with("  ")).flat_map(|line| line.split_whitespace().take(2));
+            // What an option does stands further right, and may begin a line with the name of another.
+            let named = text.lines().filter(|line| line.starts_with("  ") && !line.starts_with("       "));
+            let words = named.flat_map(|line| line.split_whitespace().take(2));
             let words = words.map(|word| word.trim_end_matches(',').to_owned()).filter(|word| word.starts_with("--"));
             words.collect::<std::collections::BTreeSet<String>>()
         };

@@ -22,7 +22,7 @@ pub(crate) enum DeviceCommand {
         after_long_help = "Example:\n  punctual device list --profiles mine.toml\n\nIn mine.toml each device has these fields; name and what may be left out:\n\n  [[device]]\n  id = \"my-radio\"          # lower-case letters, digits and hyphens\n  name = \"My radio\"\n  what = \"blocks of 1,024 samples, eight buffers\"\n  period = \"1024@2.4MS/s\"  # or a time, such as 427us\n  buffers = 8\n  compute = \"150us\"        # on one block\n  on_miss = \"drop\"         # or dummy_buffer, slip, fault, retrain\n  want = \"1/day\"           # how often it may miss; without it, 1/h"
     )]
     List {
-        /// Your own profiles, in TOML: `punctual device list --help` shows one
+        /// Your own profiles, in TOML (see `device list --help`)
         #[arg(long, value_name = "FILE")]
         profiles: Option<PathBuf>,
     },
@@ -32,7 +32,7 @@ pub(crate) enum DeviceCommand {
         /// The device, such as modem or `audio 64@48kHz x3`
         #[arg(value_name = "DEVICE")]
         device: String,
-        /// Your own profiles, in TOML: `punctual device list --help` shows one
+        /// Your own profiles, in TOML (see `device list --help`)
         #[arg(long, value_name = "FILE")]
         profiles: Option<PathBuf>,
     },
@@ -95,7 +95,7 @@ pub(crate) struct DeviceStudyArguments {
     /// Render an HTML report with this machine beside the paper's and the simulator's
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Your own profiles, in TOML: `punctual device list --help` shows one
+    /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// The directory for the recordings [default: study-DATE-TIME in the current directory]
@@ -155,7 +155,7 @@ pub(crate) struct HowArguments {
     /// Once its budget is used up, let a reservation's thread go on at normal priority until the next period, as in Rialto/NT
     #[arg(long)]
     pub(crate) compete: bool,
-    /// Your own profiles, in TOML: `punctual device list --help` shows one
+    /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// The recording to write [default: device-DATE-TIME.punctual in the current directory]

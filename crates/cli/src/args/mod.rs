@@ -206,7 +206,7 @@ pub(crate) struct CheckArguments {
     /// Say whether this device holds, and exit with 2 if it does not: modem or `audio 64@48kHz x3`; may be repeated
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Vec<String>,
-    /// Your own profiles, in TOML: `punctual device list --help` shows one
+    /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
     /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
@@ -350,7 +350,7 @@ pub(crate) struct ForecastArguments {
     /// Hours of a person's use that an hour of the load stands for
     #[arg(long, value_name = "FACTOR")]
     pub(crate) compression: Option<f64>,
-    /// Your own profiles, in TOML: `punctual device list --help` shows one
+    /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
     /// Worst cases of every stage and load as one table

@@ -74,7 +74,7 @@ pub(crate) struct FindArguments {
     /// How the device's line changes, as samples@rate:time, to find a reservation for each phase: 18@7200Hz:2s,90@7200Hz:9s
     #[arg(long, value_name = "PHASES", requires = "device", value_delimiter = ',', value_parser = super::device::phase)]
     pub(crate) phases: Vec<Phase>,
-    /// Your own profiles, in TOML: `punctual device list --help` shows one
+    /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
     /// A process that is already running, instead of a command; several, separated by commas, get their reservations together
