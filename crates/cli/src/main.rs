@@ -69,7 +69,28 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
     look::at_the_reader(output.markdown);
     punctual_kernel::ending::say_farewell_with(move |said| output.failure(&Failure::new(said, None, 1)));
     commands::bound_reader(&arguments.command, output);
-    let result = match arguments.command {
+    let file = arguments.export_markdown;
+    let result = commands::markdown_file::begin(file.as_ref()).and_then(|()| answer(arguments.command, output));
+    let is_answered = result.is_ok();
+    let mut code = result.unwrap_or_else(|error| output.fail(&error));
+    if let Some(file) = &file {
+        code = code.max(commands::markdown_file::write(file, is_answered));
+    }
+    if code == 0 && signals::was_hung_up() {
+        let said = "a hangup cut the run short; what was measured until then was kept";
+        output::say(&Failure::new(said, None, 1).text());
+        code = 1;
+    }
+    if output::is_unwritten() {
+        output::say(&Failure::new("the answer could not be written to the standard output", None, 1).text());
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(code)
+}
+
+/// Does what was asked, prints the answer, and gives the exit code.
+fn answer(command: Command, output: Output) -> anyhow::Result<u8> {
+    match command {
         Command::Check(check) => commands::check::run(&check, output),
         Command::Record(record) => commands::record::run(&record, output),
         Command::Report(report) => commands::report::run(&report, output),
@@ -92,18 +113,7 @@ fn run(words: &[std::ffi::OsString]) -> ExitCode {
         Command::Capabilities { rows } => commands::capabilities::run(&rows, output),
         Command::Completions { shell } => commands::generate::completions(shell),
         Command::Man { directory } => commands::generate::man(&directory, output),
-    };
-    let mut code = result.unwrap_or_else(|error| output.fail(&error));
-    if code == 0 && signals::was_hung_up() {
-        let said = "a hangup cut the run short; what was measured until then was kept";
-        output::say(&Failure::new(said, None, 1).text());
-        code = 1;
     }
-    if output::is_unwritten() {
-        output::say(&Failure::new("the answer could not be written to the standard output", None, 1).text());
-        return ExitCode::FAILURE;
-    }
-    ExitCode::from(code)
 }
 
 /// Help and version are not errors; everything else is one line and the right exit code, as JSON if the user asked for
@@ -255,8 +265,7 @@ fn of_recordings(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'
 }
 
 /// Options by which other programs write an answer into a file, and what prints it here.
-const EXPORTS: [(&str, &str); 3] = [
-    ("--export-markdown", "`--markdown` prints the answer as Markdown; `> FILE.md` behind it makes a file of it"),
+const EXPORTS: [(&str, &str); 2] = [
     ("--export-json", "`--json` prints the answer as JSON; `> FILE.json` behind it makes a file of it"),
     ("--export-csv", "`punctual report RECORDING --csv` prints a table; `> FILE.csv` behind it makes a file of it"),
 ];

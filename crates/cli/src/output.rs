@@ -11,7 +11,7 @@ use punctual_probe::RunError;
 use punctual_recording::{Error, Hint};
 use punctual_report::answer::{Answer, Failure, Told};
 use punctual_report::forecast::interarrival::InterarrivalRow;
-use punctual_report::{Measurement, NextStep, ReportAnswer, fitted};
+use punctual_report::{Measurement, NextStep, ReportAnswer, fitted, for_markdown, for_screen, paragraphs};
 use punctual_study::StudyError;
 use punctual_study::lab::{LabError, WhyError};
 use punctual_study::modem::tables::TablesError;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The exit code for wrong usage, as other tools of this field use it.
 pub(crate) const USAGE: u8 = 129;
@@ -38,6 +39,18 @@ impl Output {
         } else {
             let text = punctual_report::measurement_text(measurement);
             print_text(&(text + &punctual_report::next_text(&measurement.next)));
+        }
+    }
+
+    /// Prints a page that was written as Markdown.
+    pub(crate) fn page(self, page: &str) {
+        if let Some(kept) = markdown().as_mut() {
+            *kept += &harmless(page);
+        }
+        if self.markdown {
+            print_lines(page);
+        } else {
+            print(&look::with_verdict(&on_screen(page)));
         }
     }
 
@@ -169,7 +182,8 @@ impl Stream {
 
     /// Prints text for people, as [`print_more`] does.
     pub(crate) fn write_text(&mut self, text: &str) -> bool {
-        self.write(&look::labelled(&fitted(&look::as_typed(harmless(text))), look::on_output()))
+        keep(text);
+        self.write(&look::labelled(&on_screen(text), look::on_output()))
     }
 
     /// Prints what is still buffered.
@@ -193,15 +207,47 @@ impl Stream {
     }
 }
 
+/// What was printed for people, as Markdown, where a file is to have it.
+static MARKDOWN: Mutex<Option<String>> = Mutex::new(None);
+
+fn markdown() -> MutexGuard<'static, Option<String>> {
+    MARKDOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on keeps what is printed for people as Markdown, too.
+pub(crate) fn keep_markdown() {
+    punctual_report::lay_out_twice();
+    *markdown() = Some(String::new());
+}
+
+/// What was kept until now; empty if nothing was to be.
+pub(crate) fn kept_markdown() -> String {
+    markdown().take().unwrap_or_default()
+}
+
+/// Keeps text for people, if it is to be kept.
+fn keep(text: &str) {
+    if let Some(kept) = markdown().as_mut() {
+        *kept += &paragraphs(&look::as_typed(harmless(&for_markdown(text))));
+    }
+}
+
+/// Text for people as their terminal shows it.
+fn on_screen(text: &str) -> String {
+    fitted(&look::as_typed(harmless(&for_screen(text))))
+}
+
 /// Prints text for people. It begins with its verdict, fits their terminal, and names from recordings and kernels
 /// cannot control the terminal.
 pub(crate) fn print_text(text: &str) {
-    print(&look::with_verdict(&fitted(&look::as_typed(harmless(text)))));
+    keep(text);
+    print(&look::with_verdict(&on_screen(text)));
 }
 
 /// Prints text that continues an earlier one.
 pub(crate) fn print_more(text: &str) {
-    print(&look::labelled(&fitted(&look::as_typed(harmless(text))), look::on_output()));
+    keep(text);
+    print(&look::labelled(&on_screen(text), look::on_output()));
 }
 
 /// Prints what follows a report: how late events follow one another, if that was asked for, and what to run next.

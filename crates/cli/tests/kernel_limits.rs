@@ -134,6 +134,7 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         vec!["report", "a.punctual", "--html", "/dev/full"],
         vec!["sim", "timeline", "nt-timers-table3", "--perfetto", "/dev/full"],
         vec!["sim", "run", "nt-timers-table3", "--html", "/dev/full"],
+        vec!["sim", "list", "--export-markdown", "/dev/full"],
         vec!["sim", "list"],
         vec!["device", "list"],
         vec!["device", "show", "audio64", "--json"],

@@ -41,6 +41,8 @@ const WRONG: &[&[&str]] = &[
     &["record", "-d", "0"],
     &["record", "-h", "400"],
     &["record", "-D", "1", "-h400", "--json"],
+    &["record", "-D", "1s", "--hist", "--export-markdown", "a.md"],
+    &["why", "a.punctual", "--folded", "--export-markdown", "a.md"],
     &["interact", "--display", "--", "true"],
     &["interact", "install", "wrd"],
     &["interact", "--limit", "key:p99=16ms,entr:max=1s", "--", "true"],
@@ -180,8 +182,6 @@ const MISSPELT: &[(&[&str], &str)] = &[
 
 /// Options as other programs have them, and what stands in the hint for each.
 const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["report", "a", "--export-markdown", "a.md"], "`--markdown` prints the answer as Markdown"),
-    (&["check", "--export-markdown=a.md"], "`--markdown` prints the answer as Markdown"),
     (&["compare", "a", "b", "--export-json", "a.json"], "`--json` prints the answer as JSON"),
     (&["report", "a", "--export-csv", "a.csv"], "`punctual report RECORDING --csv`"),
     (&["record", "--affinity", "1"], "--affinity is -a here"),

@@ -137,6 +137,48 @@ fn every_table_can_be_markdown() {
     assert_eq!(said("device list --markdown --json", &[]).1, 129);
 }
 
+/// Both at once: the file has what `--markdown` prints, and the terminal shows what it shows without.
+#[test]
+fn every_answer_can_be_markdown_in_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("answer.md");
+    let into = |command: &str| format!("{command} --export-markdown {}", file.display());
+    for command in ANSWERS.iter().chain(&["why --explain irq", "log show log.punctual --to 20ms"]) {
+        assert_eq!(said(&into(command), &[]), said(command, &[]), "{command}");
+        let written = std::fs::read_to_string(&file).expect(command);
+        assert_eq!(written.trim_end(), said(&format!("{command} --markdown"), &[]).0.trim_end(), "{command}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    let narrow = [("COLUMNS", "60")];
+    assert_eq!(said(&into("why why.punctual"), &narrow), said("why why.punctual", &narrow));
+    assert_eq!(said(&into("device list --markdown"), &[]), said("device list --markdown", &[]));
+}
+
+/// A file that cannot be written is refused before anything else; one that cannot be written in the end takes nothing from the answer.
+#[test]
+fn a_markdown_file_that_cannot_be_written_is_said_to_be_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |words: &str| {
+        let output = support::run(directory.path(), &words.split(' ').collect::<Vec<_>>());
+        (code(&output), stdout(&output), support::stderr(&output))
+    };
+    let (code, answer, error) = said("device list --export-markdown nowhere/a.md");
+    let expected = "error: cannot write nowhere/a.md: there is no directory nowhere\n";
+    assert_eq!((code, answer.as_str(), error.as_str()), (1, "", expected));
+    let (code, answer, error) = said("device list --export-markdown /dev/full");
+    assert_eq!((code, &answer), (1, &said("device list").1), "{error}");
+    assert_eq!(error, "error: cannot write /dev/full: no space left on the disk\n");
+    // What is no text for people goes into no such file; an error is said where it always is.
+    let (code, answer, error) = said("completions bash --export-markdown a.md");
+    assert!(code == 1 && answer.contains("punctual") && error.contains("is no text for people"), "{code}: {error}");
+    let (code, _, error) = said("report nowhere.punctual --export-markdown a.md");
+    assert!(code == 1 && error.lines().count() <= 2 && error.contains("nowhere.punctual"), "{code}: {error}");
+    // Programs are given JSON, on failure too.
+    let (code, answer, _) = said("device list --export-markdown a.md --json");
+    assert!(code == 129 && answer.contains("\"exit_code\": 129"), "{code}: {answer}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "something was written");
+}
+
 /// Of many devices a verdict names a few: the table has them all.
 #[test]
 fn a_verdict_is_no_list() {

@@ -10,10 +10,11 @@ const MAX_SETTINGS: usize = 256;
 const MAX_DEVICES: usize = 16;
 /// Options that say where results go, how long is measured or which of several threads of a name are meant, and those
 /// with a difference of their own: each with whether it takes a value.
-const LEFT_OUT: [(&str, bool); 19] = [
+const LEFT_OUT: [(&str, bool); 21] = [
     ("-o", true),
     ("--output", true),
     ("--html", true),
+    ("--export-markdown", true),
     ("--perfetto", true),
     ("-D", true),
     ("--duration", true),
@@ -29,6 +30,7 @@ const LEFT_OUT: [(&str, bool); 19] = [
     ("-q", false),
     ("--quiet", false),
     ("--json", false),
+    ("--markdown", false),
     ("--ignore-failure", false),
 ];
 
@@ -192,6 +194,7 @@ mod tests {
             "punctual record -D 9s -o a/2.punctual --comm=^api",
             "./punctual record --comm ^api --output=a/2.punctual -q",
             "punctual record -D5s -oa/2.punctual --comm ^api --load mixed",
+            "punctual record --export-markdown a.md -D 5s -o a/2.punctual --markdown --comm ^api",
         ] {
             assert_eq!(differ(same, other), None, "{other}");
         }

@@ -34,7 +34,10 @@ pub mod sim;
 pub mod timers;
 pub mod why;
 
-pub use layout::{Layout, fitted, lay_out, load_name, load_words, microseconds, shell_word, table};
+pub use layout::{
+    Layout, fitted, for_markdown, for_screen, lay_out, lay_out_twice, load_name, load_words, microseconds, paragraphs,
+    shell_word, table,
+};
 pub use load::{
     LoadInstalledAnswer, LoadListAnswer, LoadResult, LoadRow, LoadRunAnswer, load_list_text, load_result_text,
 };

@@ -23,7 +23,11 @@ impl Args for ExportArguments {
         EXPORTS.iter().fold(command, |command, export| {
             let others = EXPORTS.iter().map(|export| export.name).filter(|name| *name != export.name);
             let option = Arg::new(export.name).long(export.name).help(export.help).action(ArgAction::SetTrue);
-            command.arg(option.conflicts_with_all(["json", "interarrival", "markdown"]).conflicts_with_all(others))
+            command.arg(
+                option
+                    .conflicts_with_all(["json", "interarrival", "markdown", "export_markdown"])
+                    .conflicts_with_all(others),
+            )
         })
     }
 

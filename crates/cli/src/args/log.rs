@@ -83,7 +83,7 @@ pub(crate) struct LogShowArguments {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
     /// Print a table for spreadsheets
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "export_markdown"])]
     pub(crate) csv: bool,
     /// Write these events as a Perfetto trace instead: threads, interrupts, softirqs and marks of each CPU
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]

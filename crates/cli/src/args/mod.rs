@@ -53,6 +53,9 @@ pub(crate) struct Arguments {
     /// Print text as Markdown, with its tables, for issues and wikis
     #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    /// Also write the text into this file, as --markdown prints it
+    #[arg(long, global = true, value_name = "FILE.md", conflicts_with = "json")]
+    pub(crate) export_markdown: Option<PathBuf>,
     /// Also show messages from the BPF library and the kernel's verifier
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
@@ -267,7 +270,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
     /// Print a histogram instead of the report: a row per microsecond, a column per thread
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "export_markdown"])]
     pub(crate) hist: bool,
     #[command(flatten)]
     pub(crate) why: why::WhyRecordArguments,

@@ -54,7 +54,7 @@ pub(crate) struct WhyArguments {
     #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["explain", "all_handlers"])]
     pub(crate) thread: Option<String>,
     /// Print stacks below their causes as flame graph tools read them; the weights are ns of lateness
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "export_markdown"])]
     pub(crate) folded: bool,
     /// Write a trace for Perfetto: CPUs, threads, interrupts, softirqs, the late thread's parts, the samples
     #[arg(long, value_name = "FILE")]

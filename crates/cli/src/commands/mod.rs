@@ -18,6 +18,7 @@ pub(crate) mod lab;
 pub(crate) mod load;
 pub(crate) mod log;
 mod looked_after;
+pub(crate) mod markdown_file;
 pub(crate) mod modem;
 mod modem_apart;
 mod modem_experiment;

@@ -22,7 +22,18 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Output",
         &[
-            "output", "html", "csv", "markdown", "perfetto", "folded", "hist", "by_cpu", "table", "quiet", "json",
+            "output",
+            "html",
+            "csv",
+            "markdown",
+            "export_markdown",
+            "perfetto",
+            "folded",
+            "hist",
+            "by_cpu",
+            "table",
+            "quiet",
+            "json",
             "verbose",
         ],
     ),
@@ -68,7 +79,7 @@ pub(crate) fn brief_command() -> Command {
     );
     // `--help` says what these are; every command has them.
     let hidden = |command: Command, id: &str| command.mut_arg(id, |argument| argument.hide_short_help(true));
-    brief(["json", "markdown", "verbose"].into_iter().fold(command, hidden), &[]).help_template(root)
+    brief(["json", "markdown", "export_markdown", "verbose"].into_iter().fold(command, hidden), &[]).help_template(root)
 }
 
 /// Whether the words ask for help with `-h`, which does not show everything.

@@ -23,7 +23,7 @@ fn in_a_cell(cell: &str) -> String {
 
 /// Lines with tables among them: a blank line after each line and each table, because what stands right below one would go on
 /// with it. A line that only looks like a row, such as a name, is text: a table's first row has a ruler below it.
-pub(super) fn paragraphs(text: &str) -> String {
+pub fn paragraphs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_table = false;
     let mut lines = text.lines().map(str::trim).peekable();

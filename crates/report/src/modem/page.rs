@@ -7,7 +7,7 @@ use super::{LiveSent, Sent};
 use crate::device::device_table;
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::escape;
-use crate::layout::{counted, grouped};
+use crate::layout::{counted, for_screen, grouped};
 use punctual_modem::transfer::{Attempt, Seconds};
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub fn transfer_page(sent: &Sent<'_>) -> String {
     if let Some(run) = sent.live.as_ref().and_then(|live| live.devices) {
         let body = format!(
             "<div class=\"wide\" tabindex=\"0\"><pre>{}</pre></div>\n",
-            escape(&device_table(&run.activations.devices))
+            escape(&for_screen(&device_table(&run.activations.devices)))
         );
         parts.push(Part::new("devices", "The devices beside them", body));
     }

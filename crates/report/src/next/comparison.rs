@@ -258,12 +258,12 @@ fn as_kept(words: &[String]) -> String {
         is_own &= word != "--";
         let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
         match name {
-            "-o" | "--output" | "--html" if is_own => {
+            "-o" | "--output" | "--html" | "--export-markdown" if is_own => {
                 if name.len() == word.len() {
                     words.next();
                 }
             }
-            "-q" | "--quiet" | "--json" if is_own => {}
+            "-q" | "--quiet" | "--json" | "--markdown" if is_own => {}
             // The value is attached to the option.
             _ if is_own && word.starts_with("-o") => {}
             _ => {
@@ -364,6 +364,7 @@ mod tests {
             "punctual record -D 5s --comm ^api -o qb/1.punctual -q",
             "/usr/bin/punctual record --output=qb/1.punctual -D 5s --json --comm ^api",
             "punctual record -oqb/1.punctual --html a.html -D 5s --comm ^api",
+            "punctual record --export-markdown a.md -D 5s --markdown --export-markdown=a.md --comm ^api",
         ] {
             assert_eq!(again(line).as_deref(), Some(" -D 5s --comm '^api'"), "{line}");
         }

@@ -286,7 +286,7 @@ fn competing(competitors: &[String]) -> String {
 
 /// The same command with these options in place of its own, and with files of its own.
 fn again(words: &[String], options: &[(&str, &str)]) -> String {
-    const FILES: [&str; 3] = ["--output", "-o", "--html"];
+    const FILES: [&str; 4] = ["--output", "-o", "--html", "--export-markdown"];
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, command) = words.split_at(end);
     let mut line = "sudo punctual".to_owned();
@@ -316,8 +316,7 @@ mod tests {
     #[test]
     fn the_same_command_has_other_values_and_no_files() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let line =
-            "/usr/bin/punctual reserve -q --attempts=2 -o d --rounds 0 --html x.html -oe v90 -- ./loop --rounds 7";
+        let line = "/usr/bin/punctual reserve -q --attempts=2 -o d --rounds 0 --export-markdown=x --html x -oe v90 -- ./loop --rounds 7";
         assert_eq!(
             again(&words(line), &[("--rounds", "2"), ("--attempts", "4")]),
             "sudo punctual reserve -q v90 --rounds 2 --attempts 4 -- ./loop --rounds 7"

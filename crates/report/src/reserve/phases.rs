@@ -10,7 +10,7 @@ use super::together_page::table;
 use super::words::in_words;
 use crate::answer::Answer;
 use crate::encode::head::Part;
-use crate::layout::{indented, thousandths};
+use crate::layout::{for_screen, indented, thousandths};
 use crate::{NextStep, next_text};
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{Job, Reservation, Setting, Trial};
@@ -178,7 +178,7 @@ pub fn phases_html(report: &PhasesReport<'_>) -> String {
     if let Some(proof) = &report.proof {
         let mut told = String::new();
         measured_again(proof, (&[], "with the reservations"), BYSTANDER, &mut told);
-        let body = format!("<pre>{}</pre>\n", crate::encode::plain_page::escape(told.trim()));
+        let body = format!("<pre>{}</pre>\n", crate::encode::plain_page::escape(for_screen(&told).trim()));
         parts.push(Part::new("together", "All phases in one run", body));
     }
     for (place, row) in report.rows.iter().enumerate() {

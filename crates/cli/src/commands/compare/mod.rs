@@ -143,7 +143,7 @@ fn repeated(mut words: impl Iterator<Item = String>, repeats: usize) -> Vec<Stri
     while let Some(word) = words.next() {
         match word.split_once('=').map_or(word.as_str(), |(option, _)| option) {
             "--repeat" => changed.extend(["--repeat".to_owned(), repeats.to_string()]),
-            "-o" | "--output" | "--html" => {}
+            "-o" | "--output" | "--html" | "--export-markdown" => {}
             // The value is attached to the option.
             option if option.starts_with("-o") => continue,
             _ => {
@@ -407,6 +407,7 @@ mod tests {
         for (given, expected) in [
             ("compare --repeat 2 --a -p_60 --b -p_90", "compare --repeat 10 --a -p_60 --b -p_90"),
             ("compare -D 2s --repeat=2 -o made --html x.html", "compare -D 2s --repeat 10"),
+            ("compare --repeat 2 --export-markdown x.md --json --export-markdown=y.md", "compare --repeat 10 --json"),
             ("compare --output=made --repeat 2 -omade --json", "compare --repeat 10 --json"),
         ] {
             let words = given.split(' ').map(str::to_owned);

@@ -105,11 +105,8 @@ fn explain(topic: Topic, output: Output) -> u8 {
     };
     if output.json {
         output::answer(answer, 0);
-    } else if output.markdown {
-        // It was written so.
-        output::print_lines(answer.page_text());
     } else {
-        output::print_text(answer.page_text());
+        output.page(answer.page_text());
     }
     0
 }

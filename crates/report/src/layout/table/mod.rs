@@ -1,6 +1,7 @@
 //! Tables.
 
 use super::markdown::table_of;
+use super::twice::{is_laid_out_twice, kept};
 use super::width::{is_markdown, unit_behind, width};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -93,11 +94,19 @@ impl Table {
 
     /// For the reader, with this many columns to its left.
     fn laid_out(&self, indent: usize) -> String {
-        if is_markdown() && !self.columns.is_empty() {
-            let numbers: Vec<bool> = self.columns.iter().map(|column| column.is_number).collect();
-            return table_of(&self.rows, self.has_header, &numbers);
+        if self.columns.is_empty() {
+            return String::new();
         }
-        self.fitted(width().map_or(usize::MAX, |width| width - indent))
+        if is_markdown() {
+            return self.as_markdown();
+        }
+        let screen = self.fitted(width().map_or(usize::MAX, |width| width - indent));
+        if is_laid_out_twice() { kept(screen, self.as_markdown()) } else { screen }
+    }
+
+    fn as_markdown(&self) -> String {
+        let numbers: Vec<bool> = self.columns.iter().map(|column| column.is_number).collect();
+        table_of(&self.rows, self.has_header, &numbers)
     }
 
     /// As it is, if it fits. Otherwise with words that wrap, with the last column below its row, or in several blocks
