@@ -7,18 +7,19 @@
 //! 1940), in which events that come in bursts, or vary from run to run, count as so many clusters.
 //!
 //! A rate is out of what could have been too late. Of requests that is time only where not all were counted: a client that
-//! waits for its answers asks more often the faster it gets them.
+//! waits for its answers asks more often the faster it gets them. A request of which it is not known how long it took may have
+//! been slow; where that is so of most, or none was recognised, there is no rate.
 
 use crate::blocks::Run;
 use crate::devices::RateRatio;
-use crate::events::{EventCount, OfRun};
+use crate::events::{EventCount, OfRun, Untold};
 use crate::figure::{Estimate, Figure};
 use crate::loops;
 use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, mean_ln, runs_that_find};
 use crate::resample::variance_of_sum;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
-use punctual_recording::{Document, Stage};
+use punctual_recording::{Document, RecorderSummary, Stage};
 use std::collections::BTreeSet;
 
 /// The most loops, or devices, that are compared: a program may have any number of threads.
@@ -101,7 +102,8 @@ pub(crate) fn counts(a: &[Run], b: &[Run], is_paired: bool, confidence: f64) -> 
         }
     }
     if let Some(threshold_ns) = shared(a, b, slow_request_ns) {
-        let of_all = a.iter().chain(b).all(|run| all_requests(run).is_some());
+        let mut recorders = a.iter().chain(b).filter_map(|run| run.document.recorder.as_ref());
+        let of_all = recorders.all(|recorder| are_counted(recorder) || untold(recorder).is_some());
         let of = |runs: &[Run]| runs.iter().map(|run| requests(run, of_all)).collect();
         rows.push((Counted::Requests { threshold_ns }, [of(a), of(b)]));
     }
@@ -135,22 +137,49 @@ fn underruns(run: &Run, device: &str) -> OfRun {
     OfRun { count, in_time: own.in_time.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 
-/// How many requests a run had, if it counted them.
-fn all_requests(run: &Run) -> Option<u64> {
-    let recorder = run.document.recorder.as_ref()?;
-    recorder.requests.filter(|all| *all >= recorder.late.max(1))
+/// Whether a run counted its requests, slow or not.
+fn are_counted(recorder: &RecorderSummary) -> bool {
+    recorder.requests.is_some_and(|all| all >= recorder.late.max(1))
+}
+
+/// How many requests began whose end was not seen.
+fn cut(recorder: &RecorderSummary) -> u64 {
+    recorder.cut_requests.saturating_add(recorder.without_end)
+}
+
+/// How many requests were not found slow and may have been: they were cut, or only a part of them may have been seen.
+fn unknown(recorder: &RecorderSummary) -> u64 {
+    let in_time = recorder.requests.unwrap_or(0).saturating_sub(recorder.late);
+    let parts = recorder.request_times.map_or(0, |times| times.maybe_parts).min(in_time);
+    parts.saturating_add(cut(recorder))
+}
+
+/// Why nothing can be said of a run's slow requests, if that is so.
+fn untold(recorder: &RecorderSummary) -> Option<Untold> {
+    let all = recorder.requests?.max(recorder.late);
+    match all {
+        0 => Some(Untold::NoneRecognised),
+        _ => (unknown(recorder) > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown),
+    }
 }
 
 /// The slow requests of a run, of all its requests or in its time.
 fn requests(run: &Run, of_all: bool) -> OfRun {
-    let recorder = run.document.recorder.as_ref();
-    let late = recorder.map_or(0, |recorder| recorder.late);
-    let (armed_ns, all) = recorder.map_or((0, None), |recorder| (recorder.armed_ns, recorder.requests));
-    let (exposure, watched_ns) = match all_requests(run).filter(|_| of_all) {
-        Some(all) => (all, Some(armed_ns)),
-        None => (armed_ns, None),
+    let Some(recorder) = &run.document.recorder else { return OfRun::default() };
+    let all = recorder.requests.map(|all| all.saturating_add(cut(recorder)));
+    let (exposure, watched_ns) = match all.filter(|_| of_all) {
+        Some(all) => (all, Some(recorder.armed_ns)),
+        None => (recorder.armed_ns, None),
     };
-    let count = EventCount { events: late, least: late, exposure, all, watched_ns };
+    let untold = untold(recorder);
+    let count = EventCount {
+        events: recorder.late.saturating_add(unknown(recorder)),
+        least: recorder.late,
+        exposure: if untold.is_some() { 0 } else { exposure },
+        all,
+        watched_ns,
+        untold,
+    };
     OfRun { count, in_time: run.slow_requests.as_ref().map(|found| found.counts().to_vec()).unwrap_or_default() }
 }
 
@@ -187,12 +216,16 @@ fn rate_runs_needed(a: &[OfRun], b: &[OfRun]) -> Option<usize> {
 fn sum(runs: &[OfRun]) -> EventCount {
     let all = runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.count.all?)));
     let watched_ns = runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.count.watched_ns?)));
-    runs.iter().fold(EventCount { all, watched_ns, ..EventCount::default() }, |sum, run| EventCount {
-        events: sum.events.saturating_add(run.count.events),
-        least: sum.least.saturating_add(run.count.least),
-        exposure: sum.exposure.saturating_add(run.count.exposure),
-        ..sum
-    })
+    let untold = runs.iter().find_map(|run| run.count.untold);
+    let sum =
+        runs.iter().fold(EventCount { all, watched_ns, untold, ..EventCount::default() }, |sum, run| EventCount {
+            events: sum.events.saturating_add(run.count.events),
+            least: sum.least.saturating_add(run.count.least),
+            exposure: sum.exposure.saturating_add(run.count.exposure),
+            ..sum
+        });
+    // Of a side there is no rate if there is none of one of its runs.
+    EventCount { exposure: if untold.is_some() { 0 } else { sum.exposure }, ..sum }
 }
 
 /// The runs with the fewest events that they may have had.

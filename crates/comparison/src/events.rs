@@ -1,19 +1,41 @@
 //! Events that are counted: of a side, and of one of its runs.
 
+/// Why nothing can be said of a run's slow requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Untold {
+    /// No request was recognised.
+    NoneRecognised,
+    /// Of more than half of the requests that began it is not known how long they took.
+    MostlyUnknown,
+}
+
+impl Untold {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Untold::NoneRecognised => "none recognised",
+            Untold::MostlyUnknown => "mostly unknown",
+        }
+    }
+}
+
 /// A side's events, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCount {
     /// How many there were at most.
     pub events: u64,
-    /// How many there were at least: fewer if some wakeups were not seen, or if it is unknown whether a loop catches up.
+    /// How many there were at least: fewer if some wakeups were not seen, if it is unknown whether a loop catches up, or how long
+    /// some requests took.
     pub least: u64,
     /// Out of how many cycles, periods, blocks or requests; or, where not every run of both sides counted its requests, in
     /// how much time, ns. 0 if they could not be counted.
     pub exposure: u64,
-    /// Out of how many requests, if that was counted in every run; `None` for others.
+    /// Out of how many requests, those included whose end was not seen, if they were counted in every run; `None` for others.
     pub all: Option<u64>,
     /// In how much time, ns, where `exposure` is a number of requests; `None` for others.
     pub watched_ns: Option<u64>,
+    /// Why requests could not be counted, of the first run in which that is so; `None` if they could, and for others.
+    pub untold: Option<Untold>,
 }
 
 /// One run's events.

@@ -61,7 +61,7 @@ pub use counts::{CountComparison, Counted, slow_request_ns};
 pub use devices::{DeviceComparison, RateRatio};
 pub use differences::Difference;
 pub use error::Error;
-pub use events::EventCount;
+pub use events::{EventCount, Untold};
 pub use figure::{Estimate, FIGURES, Figure};
 pub use in_time::InTime;
 pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};

@@ -292,6 +292,55 @@ fn more_slow_requests_of_far_more_requests_are_better() {
     }
 }
 
+/// A request that was cut, or of which only a part was seen, may have been slow; where that is so of most, or none was recognised,
+/// nothing is said of its side, whatever the other one had.
+#[test]
+fn requests_that_were_not_seen_whole_are_no_evidence() {
+    let of = |requests: u64, late: u64, [cut, without_end, maybe_parts]: [u64; 3]| {
+        let mut runs = of_server(Some(requests), late.max(1));
+        for recorder in runs.iter_mut().filter_map(|run| run.document.recorder.as_mut()) {
+            (recorder.late, recorder.cut_requests, recorder.without_end) = (late, cut, without_end);
+            recorder.request_times =
+                Some(punctual_recording::RequestTimes { maybe_parts, ..punctual_recording::RequestTimes::default() });
+        }
+        runs
+    };
+    let slow = of(1_000, 400, [0; 3]);
+    // The requests of B, those late, cut, without an end, and maybe parts; of a run of B: at least, at most, of how many; what B is.
+    let table: [(u64, u64, [u64; 3], Option<(u64, u64, u64)>, Outcome); 8] = [
+        (1_000, 4, [0, 0, 0], Some((4, 4, 1_000)), Outcome::Better),
+        (1_000, 4, [3, 2, 0], Some((4, 9, 1_005)), Outcome::Better),
+        (1_000, 4, [0, 0, 6], Some((4, 10, 1_000)), Outcome::Better),
+        // A part that is slow is of a slow request.
+        (1_000, 400, [0, 0, 700], None, Outcome::NoDifference),
+        (1_000, 4, [0, 0, 400], Some((4, 404, 1_000)), Outcome::NoDifference),
+        (1_000, 4, [900, 0, 0], Some((4, 904, 1_900)), Outcome::NoDifference),
+        (126, 0, [0, 0, 126], None, Outcome::NoDifference),
+        (0, 0, [3, 0, 0], None, Outcome::NoDifference),
+    ];
+    for (requests, late, unsure, expected, outcome) in table {
+        let case = format!("{requests} {late} {unsure:?}");
+        let found = counts(&slow, &of(requests, late, unsure), false, 0.95);
+        let [row] = &found[..] else { panic!("{case}: {found:?}") };
+        assert_eq!(row.outcome, outcome, "{case}: {row:?}");
+        let found = row.b.untold.is_none().then_some((row.b.least / 3, row.b.events / 3, row.b.exposure / 3));
+        assert_eq!(found, expected, "{case}: {row:?}");
+        let untold = match (expected, requests) {
+            (Some(_), _) => None,
+            (None, 0) => Some(Untold::NoneRecognised),
+            (None, _) => Some(Untold::MostlyUnknown),
+        };
+        assert_eq!((row.b.untold, row.a.untold, row.a.exposure), (untold, None, 3_000), "{case}: {row:?}");
+        assert!(untold.is_none() || row.b.exposure == 0 && row.ratio == RateRatio::default(), "{case}: {row:?}");
+    }
+    // One such run is enough.
+    let mut one = slow.clone();
+    one[2] = of(0, 0, [0; 3]).remove(0);
+    let found = counts(&one, &slow, false, 0.95);
+    let [row] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((row.outcome, row.a.untold, row.a.exposure), (Outcome::NoDifference, Some(Untold::NoneRecognised), 0));
+}
+
 #[test]
 fn only_requests_above_a_fixed_threshold_can_be_compared() {
     let mut document = document();

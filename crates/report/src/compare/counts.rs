@@ -4,7 +4,7 @@ use super::words::{factor, outcome};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{capitalized, grouped, table};
-use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
 use punctual_recording::{counted, format_ns, printable};
 use serde::Serialize;
 
@@ -12,6 +12,8 @@ use serde::Serialize;
 const MAX_NAMED: usize = 3;
 /// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
 const FAR_APART: f64 = 2.0;
+/// What could not be counted on one side.
+const NOT_COUNTABLE: &str = "not countable";
 
 /// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
 /// period, or runs a device, asks for these.
@@ -50,8 +52,9 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
 /// The sentence on what A and the side of this letter have.
 fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
     let what = what(&row.what);
-    if row.a.exposure == 0 || row.b.exposure == 0 {
-        return format!("{}: these could not be counted on both A and {name}.", capitalized(&what));
+    if !is_countable(row) {
+        let untold = untold_in_words(row, name);
+        return format!("{}: these could not be counted on both A and {name}{untold}.", capitalized(&what));
     }
     if row.a.events == 0 && row.b.events == 0 {
         return format!(
@@ -75,6 +78,25 @@ fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String 
     };
     let (a, b) = (side(row, &row.a), side(row, &row.b));
     format!("{verdict}: {b} on {name}, {a} on A ({}).", times_as_often(row))
+}
+
+/// Whether there is a rate on both sides.
+fn is_countable(row: &CountComparison) -> bool {
+    row.a.exposure > 0 && row.b.exposure > 0
+}
+
+/// Why requests could not be counted, after a colon; empty if that is not known.
+fn untold_in_words(row: &CountComparison, name: char) -> String {
+    let of_side = |(count, name): (&EventCount, char)| {
+        count.untold.map(|untold| match untold {
+            Untold::NoneRecognised => format!("a run of {name} recognised none"),
+            Untold::MostlyUnknown => {
+                format!("of more than half of those in a run of {name} it is not known how long they took")
+            }
+        })
+    };
+    let reasons: Vec<String> = [(&row.a, 'A'), (&row.b, name)].into_iter().filter_map(of_side).collect();
+    if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", and ")) }
 }
 
 /// Whether requests are compared by the share of them that was slow.
@@ -116,18 +138,23 @@ fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Opt
 fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
     let is_asked = matches!(row.what, Counted::Requests { .. } | Counted::Underruns { .. })
         && row.outcome == Outcome::NoDifference;
-    let (a, b) = (row.a.exposure as f64, row.b.exposure as f64);
-    let all = row.a.events as f64 + row.b.events as f64;
-    if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || a <= 0.0 || b <= 0.0 {
+    if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || !is_countable(row) {
         return false;
     }
-    let share = b / (a + b);
-    let deviation = (all * share * (1.0 - share)).sqrt();
-    (row.b.events as f64 - all * share).abs() > FAR_APART * deviation
+    let share = row.b.exposure as f64 / (row.a.exposure as f64 + row.b.exposure as f64);
+    // How many more B has than its share, in standard deviations. What was not seen may speak for either side.
+    let beyond = [(row.a.least, row.b.events), (row.a.events, row.b.least)].map(|(a, b)| {
+        let all = a as f64 + b as f64;
+        (b as f64 - all * share) / (all * share * (1.0 - share)).sqrt()
+    });
+    beyond.iter().all(|beyond| *beyond > FAR_APART) || beyond.iter().all(|beyond| *beyond < -FAR_APART)
 }
 
 /// What B is, as the table says it.
 fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
+    if !is_countable(row) {
+        return NOT_COUNTABLE;
+    }
     if differs_without_a_verdict(row, standing) { "too few runs" } else { row.outcome.name() }
 }
 
@@ -147,7 +174,7 @@ fn what(counted: &Counted) -> String {
 /// How many on a side, and out of what.
 fn side(row: &CountComparison, count: &EventCount) -> String {
     if count.exposure == 0 {
-        return "not countable".to_owned();
+        return NOT_COUNTABLE.to_owned();
     }
     let events = match count.least < count.events {
         true => format!("{} to {}", grouped(count.least), grouped(count.events)),
@@ -157,9 +184,10 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
         matches!(row.what, Counted::Requests { .. }) && count.watched_ns.is_none() && all_of(count).is_none();
     let preposition = if is_in_time { "in" } else { "of" };
     let counts = format!("{events} {preposition} {}", out_of(row, count));
+    let percent = count.events as f64 / count.exposure as f64 * 100.0;
     match count.watched_ns.filter(|watched_ns| *watched_ns > 0 && count.events > 0) {
+        Some(_) if count.least < count.events => format!("at most {} % ({counts})", factor(percent)),
         Some(watched_ns) => {
-            let percent = count.events as f64 / count.exposure as f64 * 100.0;
             let a_second = count.events as f64 / (watched_ns as f64 / 1e9);
             format!("{} % ({counts}, {} a second)", factor(percent), factor(a_second))
         }
@@ -227,10 +255,8 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
     let rows = comparison.counts.iter().map(|row| {
         let (a, b) = (side(row, &row.a), side(row, &row.b));
         let cells = [what(&row.what), a, b, times_as_often(row)].map(Value::text);
-        let verdict = match differs_without_a_verdict(row, comparison.standing) {
-            true => Value::text(is_what(row, comparison.standing)),
-            false => outcome(row.outcome),
-        };
+        let is_what = is_what(row, comparison.standing);
+        let verdict = if is_what == row.outcome.name() { outcome(row.outcome) } else { Value::text(is_what) };
         cells.into_iter().chain([verdict]).collect()
     });
     Some(Section {
@@ -278,7 +304,8 @@ pub(super) struct CountRow<'a> {
 struct SideCountRow {
     /// How many took longer, were overrun, or were underruns.
     events: u64,
-    /// How many certainly did, if some wakeups were not seen, or nothing shows whether the loop catches up.
+    /// How many certainly did, if some wakeups were not seen, nothing shows whether the loop catches up, or it is not known how
+    /// long some requests took.
     least: u64,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
@@ -290,6 +317,9 @@ struct SideCountRow {
     blocks: Option<u64>,
     /// Out of how many requests; null if they were not counted, and for others.
     requests: Option<u64>,
+    /// Why there is no rate of requests: `none recognised` in a run, or `mostly unknown`, where it is not known of more than half of
+    /// those in a run how long they took; null if there is one, and for others.
+    untold: Option<&'static str>,
 }
 
 impl<'a> CountRow<'a> {
@@ -310,6 +340,7 @@ impl<'a> CountRow<'a> {
                 watched_ns: count.watched_ns.or_else(|| of("requests")),
                 blocks: of("underruns"),
                 requests: count.all,
+                untold: count.untold.map(Untold::name),
             }
         };
         let per = match row.what {
@@ -328,141 +359,11 @@ impl<'a> CountRow<'a> {
             estimate: row.ratio.estimate,
             low: row.ratio.low,
             high: row.ratio.high,
-            verdict: row.outcome.name(),
+            verdict: if is_countable(row) { row.outcome.name() } else { NOT_COUNTABLE },
             per,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use punctual_comparison::RateRatio;
-
-    fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
-        let count = |(events, exposure)| EventCount { events, least: events, exposure, ..EventCount::default() };
-        let [low, estimate, high] = limits;
-        CountComparison {
-            what,
-            a: count(a),
-            b: count(b),
-            ratio: RateRatio { low, estimate, high },
-            outcome,
-            runs_needed: None,
-        }
-    }
-
-    #[test]
-    fn a_sentence_has_the_outcome_both_counts_and_the_limits() {
-        let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
-        let limits = [Some(0.4), Some(1.03), Some(2.7)];
-        let about_as_many = row(cycles(), (25, 47_692), (28, 51_745), limits, Outcome::NoDifference);
-        assert_eq!(
-            sentence(&about_as_many, Standing::Systems),
-            "No detectable difference in cycles of my-loop longer than 1.00 ms: 28 of 51,745 on B, 25 of 47,692 on A \
-             (1.03 times as often, 0.40 to 2.70)."
-        );
-        let periods = Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 };
-        let half = row(periods, (50, 5_000), (2_500, 5_000), [Some(12.0), Some(50.0), Some(210.0)], Outcome::Worse);
-        assert_eq!(
-            sentence(&half, Standing::Systems),
-            "Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on B, 50 of 5,000 on A (50.0 times as often, 12.0 to 210)."
-        );
-        let requests = || Counted::Requests { threshold_ns: 20_000_000 };
-        let second = 1_000_000_000;
-        let gone =
-            row(requests(), (427, 15 * second), (0, 15 * second), [None, Some(0.0), Some(0.03)], Outcome::Better);
-        assert_eq!(
-            sentence(&gone, Standing::Systems),
-            "Better: fewer requests slower than 20.0 ms: 0 in 15.0 s on B, 427 in 15.0 s on A (at most 0.030 times as often)."
-        );
-        assert!(
-            sentence(&gone, Standing::OneAfterTheOther)
-                .starts_with("B has fewer requests slower than 20.0 ms in these runs: ")
-        );
-        let none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
-        assert_eq!(
-            sentence(&none, Standing::Systems),
-            "Cycles of my-loop longer than 1.00 ms: none on A or B (100 and 90)."
-        );
-        let underruns = || Counted::Underruns { of: "sdr".to_owned() };
-        let more = row(underruns(), (2, 1_000), (40, 999), [Some(3.1), Some(20.0), Some(140.0)], Outcome::Worse);
-        assert_eq!(
-            sentence(&more, Standing::Systems),
-            "Worse: more underruns of sdr: 40 of 999 blocks on B, 2 of 1,000 blocks on A (20.0 times as often, 3.10 to 140)."
-        );
-        let none = row(underruns(), (0, 26), (0, 1), [None; 3], Outcome::NoDifference);
-        assert_eq!(sentence(&none, Standing::Systems), "Underruns of sdr: none on A or B (26 blocks and 1 block).");
-        let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
-        assert!(sentence(&uncounted, Standing::Systems).contains("could not be counted"));
-    }
-
-    #[test]
-    fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
-        let told = |b: u64, standing| {
-            let what = Counted::Underruns { of: "v90".to_owned() };
-            let limits = [None, Some(0.0), Some(9.0)];
-            sentence(&row(what, (192, 1_250), (b, 1_251), limits, Outcome::NoDifference), standing)
-        };
-        let two_each = Standing::TooFewRuns { more: [1, 1] };
-        assert_eq!(
-            told(0, two_each),
-            "B has fewer underruns of v90 in these runs: 0 of 1,251 blocks on B, 192 of 1,250 blocks on A; these runs are too few \
-             for a verdict."
-        );
-        // About as many; and with enough runs, no difference was found.
-        for (b, standing) in [(190, two_each), (0, Standing::Systems)] {
-            let said = told(b, standing);
-            assert!(said.contains("difference in underruns of v90"), "{said}");
-        }
-    }
-
-    #[test]
-    fn far_fewer_slow_requests_in_too_few_runs_are_told_without_a_verdict() {
-        let second = 1_000_000_000;
-        let told = |a: (u64, u64), b: (u64, u64), limits, standing| {
-            let what = Counted::Requests { threshold_ns: 20_000_000 };
-            let mut found = row(what, a, b, limits, Outcome::NoDifference);
-            for count in [&mut found.a, &mut found.b] {
-                (count.all, count.watched_ns) = (Some(count.exposure), Some(7 * second));
-            }
-            (sentence(&found, standing), is_what(&found, standing))
-        };
-        let one_each = Standing::TooFewRuns { more: [2, 2] };
-        let none = [None, Some(0.0), Some(4.2)];
-        let (words, cell) = told((154, 374), (0, 201), none, one_each);
-        assert_eq!(
-            words,
-            "B has a smaller share of requests slower than 20.0 ms in these runs: 0 of 201 in 7.00 s on B, 41.2 % (154 of 374 in \
-             7.00 s, 22.0 a second) on A; one run of each side is too few for a verdict."
-        );
-        assert_eq!(cell, "too few runs");
-        let (words, _) =
-            told((34, 173), (60, 166), [Some(0.2), Some(1.76), Some(9.0)], Standing::TooFewRuns { more: [1, 2] });
-        assert!(
-            words.starts_with(
-                "B has a larger share of requests slower than 20.0 ms in these runs: 36.1 % (60 of 166 in "
-            ),
-            "{words}"
-        );
-        assert!(words.ends_with(" on A (1.76 times the share); these runs are too few for a verdict."), "{words}");
-        let (words, _) = told((0, 201), (154, 374), [Some(0.3), None, None], one_each);
-        assert!(words.starts_with("B has a larger share ") && words.contains("on A; one run"), "{words}");
-        // A client that waits for its answers: more slow requests a second, of far more requests.
-        let (words, _) = told((84, 1_196), (140, 2_648), [Some(0.2), Some(0.753), Some(3.0)], one_each);
-        assert!(
-            words.starts_with(
-                "B has a smaller share of requests slower than 20.0 ms in these runs: 5.29 % (140 of 2,648 in "
-            ),
-            "{words}"
-        );
-        // About as many; and with enough runs, no difference was found.
-        for (b, standing) in [(38, one_each), (60, Standing::Systems)] {
-            let (words, cell) = told((34, 173), (b, 166), [Some(0.2), Some(1.1), Some(9.0)], standing);
-            assert!(
-                words.contains("difference in the share of requests") && cell == Outcome::NoDifference.name(),
-                "{words} {cell}"
-            );
-        }
-    }
-}
+mod tests;

@@ -15,7 +15,7 @@ const UNDOABLE: [(&str, &str); 5] = [
 
 /// What B has left of what it has fewer of, to follow a purpose.
 pub(super) fn left_in_words(row: &CountComparison) -> String {
-    let EventCount { events, exposure, .. } = row.b;
+    let EventCount { events, least, exposure, .. } = row.b;
     match &row.what {
         Counted::Cycles { period_ns, .. } => {
             let (cycles, period) = (counted(exposure, "cycle"), format_ns(*period_ns));
@@ -26,7 +26,8 @@ pub(super) fn left_in_words(row: &CountComparison) -> String {
             format!(": overruns in {} of {periods} of {period}", grouped(events))
         }
         Counted::Requests { threshold_ns } => {
-            format!(": {} took longer than {}", counted(events, "request"), format_ns(*threshold_ns))
+            let most = if least < events { "at most " } else { "" };
+            format!(": {most}{} took longer than {}", counted(events, "request"), format_ns(*threshold_ns))
         }
         Counted::Underruns { .. } => format!(": {}", counted(events, "underrun")),
     }

@@ -1,0 +1,179 @@
+//! What is said of what was counted.
+
+use super::*;
+use punctual_comparison::RateRatio;
+
+fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {
+    let count = |(events, exposure)| EventCount { events, least: events, exposure, ..EventCount::default() };
+    let [low, estimate, high] = limits;
+    CountComparison {
+        what,
+        a: count(a),
+        b: count(b),
+        ratio: RateRatio { low, estimate, high },
+        outcome,
+        runs_needed: None,
+    }
+}
+
+#[test]
+fn a_sentence_has_the_outcome_both_counts_and_the_limits() {
+    let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+    let limits = [Some(0.4), Some(1.03), Some(2.7)];
+    let about_as_many = row(cycles(), (25, 47_692), (28, 51_745), limits, Outcome::NoDifference);
+    assert_eq!(
+        sentence(&about_as_many, Standing::Systems),
+        "No detectable difference in cycles of my-loop longer than 1.00 ms: 28 of 51,745 on B, 25 of 47,692 on A \
+         (1.03 times as often, 0.40 to 2.70)."
+    );
+    let periods = Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+    let half = row(periods, (50, 5_000), (2_500, 5_000), [Some(12.0), Some(50.0), Some(210.0)], Outcome::Worse);
+    assert_eq!(
+        sentence(&half, Standing::Systems),
+        "Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on B, 50 of 5,000 on A (50.0 times as often, 12.0 to 210)."
+    );
+    let requests = || Counted::Requests { threshold_ns: 20_000_000 };
+    let second = 1_000_000_000;
+    let gone = row(requests(), (427, 15 * second), (0, 15 * second), [None, Some(0.0), Some(0.03)], Outcome::Better);
+    assert_eq!(
+        sentence(&gone, Standing::Systems),
+        "Better: fewer requests slower than 20.0 ms: 0 in 15.0 s on B, 427 in 15.0 s on A (at most 0.030 times as often)."
+    );
+    assert!(
+        sentence(&gone, Standing::OneAfterTheOther)
+            .starts_with("B has fewer requests slower than 20.0 ms in these runs: ")
+    );
+    let none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
+    assert_eq!(
+        sentence(&none, Standing::Systems),
+        "Cycles of my-loop longer than 1.00 ms: none on A or B (100 and 90)."
+    );
+    let underruns = || Counted::Underruns { of: "sdr".to_owned() };
+    let more = row(underruns(), (2, 1_000), (40, 999), [Some(3.1), Some(20.0), Some(140.0)], Outcome::Worse);
+    assert_eq!(
+        sentence(&more, Standing::Systems),
+        "Worse: more underruns of sdr: 40 of 999 blocks on B, 2 of 1,000 blocks on A (20.0 times as often, 3.10 to 140)."
+    );
+    let none = row(underruns(), (0, 26), (0, 1), [None; 3], Outcome::NoDifference);
+    assert_eq!(sentence(&none, Standing::Systems), "Underruns of sdr: none on A or B (26 blocks and 1 block).");
+    let uncounted = row(cycles(), (0, 0), (3, 90), [None; 3], Outcome::NoDifference);
+    assert_eq!(
+        sentence(&uncounted, Standing::Systems),
+        "Cycles of my-loop longer than 1.00 ms: these could not be counted on both A and B."
+    );
+}
+
+#[test]
+fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
+    let told = |b: u64, standing| {
+        let what = Counted::Underruns { of: "v90".to_owned() };
+        let limits = [None, Some(0.0), Some(9.0)];
+        sentence(&row(what, (192, 1_250), (b, 1_251), limits, Outcome::NoDifference), standing)
+    };
+    let two_each = Standing::TooFewRuns { more: [1, 1] };
+    assert_eq!(
+        told(0, two_each),
+        "B has fewer underruns of v90 in these runs: 0 of 1,251 blocks on B, 192 of 1,250 blocks on A; these runs are too few \
+         for a verdict."
+    );
+    // About as many; and with enough runs, no difference was found.
+    for (b, standing) in [(190, two_each), (0, Standing::Systems)] {
+        let said = told(b, standing);
+        assert!(said.contains("difference in underruns of v90"), "{said}");
+    }
+}
+
+#[test]
+fn far_fewer_slow_requests_in_too_few_runs_are_told_without_a_verdict() {
+    let second = 1_000_000_000;
+    let told = |a: (u64, u64), b: (u64, u64), limits, standing| {
+        let what = Counted::Requests { threshold_ns: 20_000_000 };
+        let mut found = row(what, a, b, limits, Outcome::NoDifference);
+        for count in [&mut found.a, &mut found.b] {
+            (count.all, count.watched_ns) = (Some(count.exposure), Some(7 * second));
+        }
+        (sentence(&found, standing), is_what(&found, standing))
+    };
+    let one_each = Standing::TooFewRuns { more: [2, 2] };
+    let none = [None, Some(0.0), Some(4.2)];
+    let (words, cell) = told((154, 374), (0, 201), none, one_each);
+    assert_eq!(
+        words,
+        "B has a smaller share of requests slower than 20.0 ms in these runs: 0 of 201 in 7.00 s on B, 41.2 % (154 of 374 in \
+         7.00 s, 22.0 a second) on A; one run of each side is too few for a verdict."
+    );
+    assert_eq!(cell, "too few runs");
+    let (words, _) =
+        told((34, 173), (60, 166), [Some(0.2), Some(1.76), Some(9.0)], Standing::TooFewRuns { more: [1, 2] });
+    assert!(
+        words.starts_with("B has a larger share of requests slower than 20.0 ms in these runs: 36.1 % (60 of 166 in "),
+        "{words}"
+    );
+    assert!(words.ends_with(" on A (1.76 times the share); these runs are too few for a verdict."), "{words}");
+    let (words, _) = told((0, 201), (154, 374), [Some(0.3), None, None], one_each);
+    assert!(words.starts_with("B has a larger share ") && words.contains("on A; one run"), "{words}");
+    // A client that waits for its answers: more slow requests a second, of far more requests.
+    let (words, _) = told((84, 1_196), (140, 2_648), [Some(0.2), Some(0.753), Some(3.0)], one_each);
+    assert!(
+        words.starts_with(
+            "B has a smaller share of requests slower than 20.0 ms in these runs: 5.29 % (140 of 2,648 in "
+        ),
+        "{words}"
+    );
+    // About as many; and with enough runs, no difference was found.
+    for (b, standing) in [(38, one_each), (60, Standing::Systems)] {
+        let (words, cell) = told((34, 173), (b, 166), [Some(0.2), Some(1.1), Some(9.0)], standing);
+        assert!(
+            words.contains("difference in the share of requests") && cell == Outcome::NoDifference.name(),
+            "{words} {cell}"
+        );
+    }
+}
+
+#[test]
+fn requests_of_which_nothing_can_be_said_are_not_countable_and_why() {
+    use punctual_comparison::Untold::{MostlyUnknown, NoneRecognised};
+    for (a, b, why) in [
+        (Some(NoneRecognised), None, "a run of A recognised none"),
+        (None, Some(NoneRecognised), "a run of B recognised none"),
+        (
+            Some(NoneRecognised),
+            Some(MostlyUnknown),
+            "a run of A recognised none, and of more than half of those in a run of B it is not known how long they took",
+        ),
+    ] {
+        let exposure = |untold: Option<Untold>| if untold.is_some() { 0 } else { 2_000 };
+        let what = Counted::Requests { threshold_ns: 20_000_000 };
+        let mut found = row(what, (9, exposure(a)), (0, exposure(b)), [None; 3], Outcome::NoDifference);
+        (found.a.untold, found.b.untold) = (a, b);
+        for standing in [Standing::Systems, Standing::TooFewRuns { more: [2, 2] }] {
+            assert_eq!(
+                sentence(&found, standing),
+                format!("Requests slower than 20.0 ms: these could not be counted on both A and B: {why}.")
+            );
+            assert_eq!(is_what(&found, standing), "not countable");
+        }
+        let told = CountRow::new(&found);
+        let untold = |untold: Option<Untold>| untold.map(Untold::name);
+        assert_eq!((told.verdict, told.a.untold, told.b.untold), ("not countable", untold(a), untold(b)));
+    }
+}
+
+#[test]
+fn requests_that_may_have_been_slow_are_no_sure_ones() {
+    let second = 1_000_000_000;
+    let told = |b: (u64, u64)| {
+        let what = Counted::Requests { threshold_ns: 20_000_000 };
+        let mut found = row(what, (40, 1_000), (b.1, 1_000), [None, Some(0.5), None], Outcome::NoDifference);
+        found.b.least = b.0;
+        (found.a.watched_ns, found.b.watched_ns) = (Some(7 * second), Some(7 * second));
+        sentence(&found, Standing::TooFewRuns { more: [2, 2] })
+    };
+    let (few, many) = (told((0, 10)), told((0, 30)));
+    assert!(few.starts_with("B has a smaller share of requests slower than 20.0 ms in these runs: "), "{few}");
+    assert!(
+        few.contains(": at most 1.00 % (0 to 10 of 1,000 in 7.00 s) on B, 4.00 % (40 of 1,000 in 7.00 s, "),
+        "{few}"
+    );
+    assert!(many.starts_with("These runs show no difference in the share of requests"), "{many}");
+}
