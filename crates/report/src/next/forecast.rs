@@ -197,12 +197,12 @@ mod tests {
         assert_eq!(said, ["1m", "2m", "120m", "1h", "1h"]);
     }
 
-    /// Ten hours of office, then of nothing, both with 3,000 stalls of 2 ms and more, or without any.
+    /// Ten hours of office with so many stalls of 2 ms and more, then of nothing with half as many.
     fn steps(stalls: u64, advise: bool) -> Vec<String> {
         let device = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap().with_want(10 * 86_400);
         let question = Question { devices: vec![device], advise, ..Question::default() };
-        let idle = Input { load: "none".to_owned(), ..input(stalls, 0) };
-        let found = answer(&[input(stalls, 0), idle], &question).unwrap();
+        let idle = Input { load: "none".to_owned(), ..input(stalls / 2, 0) };
+        let found = answer(&[idle, input(stalls, 0)], &question).unwrap();
         let devices = ["audio 64@48kHz".to_owned()];
         let asked =
             ForecastAsked { devices: &devices, advises: advise, again: Some(" -p 95"), ..ForecastAsked::default() };
@@ -212,22 +212,19 @@ mod tests {
 
     #[test]
     fn where_it_fails_is_looked_into_and_what_would_do_is_measured() {
-        let delays = |step: &String| {
-            [(" ", "with no load added"), (" --load office ", "under office")].iter().any(|(load, under)| {
-                let recorded = format!("sudo punctual record --why 1.2ms -p 95{load}");
-                *step == format!("{recorded}records what delays audio beyond its slack {under}")
-            })
-        };
+        // Under the load that delays it most often, whichever was recorded first.
+        let delays = "sudo punctual record --why 1.2ms -p 95 --load office records what delays audio beyond its slack under office";
         let said = steps(3_000, true);
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(delays(&said[0]), "{said:?}");
+        assert_eq!((said.len(), said[0].as_str()), (2, delays), "{said:?}");
         assert!(
-            said[1].starts_with("sudo punctual record -D ") && said[1].contains(" buffers are enough for "),
+            said[1].starts_with("sudo punctual record -D ")
+                && said[1].contains(" -p 95 --load office -o longer-office.punctual ")
+                && said[1].contains(" buffers are enough for "),
             "{said:?}"
         );
         // Who has not asked how many buffers would do is told how to ask.
         let said = steps(3_000, false);
-        assert!(delays(&said[0]), "{said:?}");
+        assert_eq!((said.len(), said[0].as_str()), (2, delays), "{said:?}");
         assert!(
             said[1].starts_with("punctual forecast ") && said[1].ends_with("how many buffers would do"),
             "{said:?}"

@@ -140,8 +140,18 @@ mod tests {
             let steps = after_study(&StudyReport { least_intrusive, interrupted, ..study }, &[]);
             steps[0].command.clone()
         };
-        let longer = after(Some("irq"), false, true);
-        assert!(longer.starts_with("sudo punctual device run 'sdr x8' --context irq --load mixed -D "), "{longer}");
+        let longer =
+            |seconds: u64| format!("sudo punctual device run 'sdr x8' --context irq --load mixed -D {seconds}s");
+        // A minute, or ten times as long as it kept up there.
+        assert_eq!(after(Some("irq"), false, true), longer(60));
+        let mut ran = document.clone();
+        ran.ended.as_mut().unwrap().at_ns = ran.provenance.started_ns + 12_000_000_000;
+        let mut kept_up = activations.clone();
+        kept_up.devices[0].processed = 1_000;
+        let run = Run { path: Path::new("s/01"), document: &ran, activations: &kept_up };
+        let study = crate::device::study::tests::study_of(Ok(run), Some(true));
+        let steps = after_study(&StudyReport { least_intrusive: Some("irq"), ..study }, &[]);
+        assert_eq!(steps[0].command, longer(120));
         let woken = {
             let mut activations = activations.clone();
             activations.devices[0].wake = Some("softirq".to_owned());
