@@ -42,7 +42,8 @@ fn a_short_help_leads_to_the_whole_one() {
             continue;
         }
         let options = |text: &str| {
-            // An example goes on in a line that may begin with an option, perhaps of another command.
+            // An example goes on in a line that may begin with an option, perhaps of another command: `help/pages_tests.rs` looks
+            // that up where it belongs.
             let text = text.split("\nExample").next().unwrap_or_default();
             // What an option does stands further right, and may begin a line with the name of another.
             let named = text.lines().filter(|line| line.starts_with("  ") && !line.starts_with("       "));

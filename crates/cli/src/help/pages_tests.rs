@@ -1,4 +1,4 @@
-//! The pages for users name only options that the commands have.
+//! The pages for users, and the examples of help, name only options that the commands have.
 
 use super::command;
 use clap::Command;
@@ -70,4 +70,29 @@ fn every_option_on_the_pages_there_is() {
     assert!(met > 300, "only {met} calls were met");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(unknown(&root, "record --hist --histogram=7 --json -- ls --all"), Some(vec!["histogram"]));
+}
+
+/// Each is looked up at the command that the example names, which need not be the one whose help it is in.
+#[test]
+fn every_option_in_the_examples_of_help_there_is() {
+    let mut root = command();
+    root.build();
+    let (mut met, mut wrong) = (0, Vec::new());
+    let mut ahead = vec![&root];
+    while let Some(one) = ahead.pop() {
+        ahead.extend(one.get_subcommands());
+        let texts = [one.get_after_help(), one.get_after_long_help()].into_iter().flatten().map(ToString::to_string);
+        for line in texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()) {
+            for call in calls(&line) {
+                // What it does stands behind it, after two spaces or more.
+                let call = call.split("  ").next().unwrap_or(call);
+                let Some(unknown) = unknown(&root, call) else { continue };
+                met += 1;
+                let of = one.get_name();
+                wrong.extend(unknown.iter().map(|option| format!("{of} --help: --{option}: punctual {call}")));
+            }
+        }
+    }
+    assert!(met > 150, "only {met} examples were met");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
