@@ -9,14 +9,19 @@ use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The width assumed for a terminal that does not report its size, columns.
 const USUAL_COLUMNS: usize = 80;
+
+/// Set where what is printed goes to others.
+static GOES_TO_OTHERS: AtomicBool = AtomicBool::new(false);
 
 /// Lays out text as Markdown where that was asked for, or else as wide as `COLUMNS` says, or else the terminal. Output to a file or a pipe
 /// keeps its lines whole unless `COLUMNS` is set.
 pub(crate) fn at_the_reader(markdown: bool) {
     if markdown {
+        GOES_TO_OTHERS.store(true, Ordering::Relaxed);
         return lay_out(Layout::Markdown);
     }
     let terminal = || std::io::stdout().is_terminal().then(|| standard_output::columns().unwrap_or(USUAL_COLUMNS));
@@ -114,7 +119,13 @@ const STARTED_BY: [&str; 3] = ["SUDO_COMMAND", "DOAS_USER", "PKEXEC_UID"];
 /// The name of the program in commands, where `PATH` finds it.
 const NAME: &str = "punctual";
 
-/// Text with its commands as the reader types them: root needs no `sudo`, and many systems without users have none; whoever types
+/// An answer with its commands as its reader types them. Markdown goes to others, as JSON and pages do: theirs keep `sudo` and the
+/// program's name.
+pub(crate) fn as_read(text: String) -> String {
+    if GOES_TO_OTHERS.load(Ordering::Relaxed) { text } else { as_typed(text) }
+}
+
+/// Text with its commands as whoever started the program types them: root needs no `sudo`, and many systems without users have none; whoever types
 /// `./punctual` may have no other.
 pub(crate) fn as_typed(text: String) -> String {
     static TYPED: OnceLock<Option<String>> = OnceLock::new();
@@ -142,9 +153,9 @@ fn with_name(text: &str, name: &str) -> String {
     text.replace("`sudo punctual ", &format!("`sudo {name} ")).replace("`punctual ", &format!("`{name} "))
 }
 
-/// Text whose commands, which stand between backticks, begin without `sudo`.
+/// Text whose commands, which stand between backticks, begin without `sudo`, and write without it where another one's output goes.
 fn without_sudo(text: &str) -> String {
-    text.replace("`sudo ", "`")
+    text.replace("`sudo ", "`").replace(" | sudo tee ", " | tee ")
 }
 
 /// Whether somebody sees progress on a terminal that can only write one line after another.
@@ -169,8 +180,9 @@ mod tests {
 
     #[test]
     fn only_commands_lose_their_sudo() {
-        let text = "next: `sudo punctual idle` shows it; sudo is not needed for `punctual why a`";
-        let expected = "next: `punctual idle` shows it; sudo is not needed for `punctual why a`";
+        let text =
+            "next: `sudo punctual idle` shows it, `echo 1 | sudo tee /x`; sudo is not needed for `punctual why a`";
+        let expected = "next: `punctual idle` shows it, `echo 1 | tee /x`; sudo is not needed for `punctual why a`";
         assert_eq!(without_sudo(text), expected);
     }
 

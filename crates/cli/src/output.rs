@@ -228,13 +228,13 @@ pub(crate) fn kept_markdown() -> String {
 /// Keeps text for people, if it is to be kept.
 fn keep(text: &str) {
     if let Some(kept) = markdown().as_mut() {
-        *kept += &paragraphs(&look::as_typed(harmless(&for_markdown(text))));
+        *kept += &paragraphs(&harmless(&for_markdown(text)));
     }
 }
 
 /// Text for people as their terminal shows it.
 fn on_screen(text: &str) -> String {
-    fitted(&look::as_typed(harmless(&for_screen(text))))
+    fitted(&look::as_read(harmless(&for_screen(text))))
 }
 
 /// Prints text for people. It begins with its verdict, fits their terminal, and names from recordings and kernels
@@ -288,7 +288,7 @@ pub(crate) fn is_unwritten() -> bool {
 /// A line on standard error; if it cannot be written, nothing is lost. It may quote what commands said.
 pub(crate) fn say(line: &str) {
     end_reading();
-    let _ = writeln!(std::io::stderr(), "{}", look::labelled(&harmless(line), look::on_errors()));
+    let _ = writeln!(std::io::stderr(), "{}", look::labelled(&look::as_typed(harmless(line)), look::on_errors()));
 }
 
 /// A note on standard error.

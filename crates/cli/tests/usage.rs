@@ -228,10 +228,13 @@ fn a_misspelt_name_is_answered_by_the_one_that_was_meant() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "wrong usage wrote something");
 }
 
-/// A root shell needs no `sudo`, and may have none; whoever used it to start the program needs it again.
+/// A root shell needs no `sudo`, and may have none; whoever used it to start the program needs it again. JSON, pages and Markdown
+/// go to others.
 #[test]
 fn commands_are_printed_as_their_reader_types_them() {
-    let answer = |is_shell_of_root: bool| {
+    let directory = tempfile::tempdir().unwrap();
+    let (page, file) = (directory.path().join("page.html"), directory.path().join("answer.md"));
+    let told = |words: &[&str], is_shell_of_root: bool| {
         let mut command = support::punctual();
         for name in ["DOAS_USER", "PKEXEC_UID"] {
             command.env_remove(name);
@@ -239,12 +242,27 @@ fn commands_are_printed_as_their_reader_types_them() {
         if is_shell_of_root {
             command.env_remove("SUDO_COMMAND");
         }
-        stdout(&command.current_dir(support::golden()).args(["report", "idle.punctual"]).output().unwrap())
+        command.current_dir(support::golden()).args(words).output().unwrap()
     };
-    assert!(answer(false).contains("next: `sudo punctual idle "), "{}", answer(false));
-    let expected =
-        if punctual_kernel::capabilities::is_root() { "next: `punctual idle " } else { "next: `sudo punctual idle " };
-    assert!(answer(true).contains(expected), "{}", answer(true));
+    let is_root = punctual_kernel::capabilities::is_root();
+    for is_shell_of_root in [false, true] {
+        let sudo = if is_root && is_shell_of_root { "" } else { "sudo " };
+        let answer =
+            |more: &[&str]| stdout(&told(&[&["report", "idle.punctual"][..], more].concat(), is_shell_of_root));
+        let has = |text: &str, expected: &str| assert!(text.contains(expected), "no {expected}: {text}");
+        has(&answer(&[]), &format!("next: `{sudo}punctual idle "));
+        let error = stderr(&told(&["why", "record.punctual"], is_shell_of_root));
+        has(&error, &format!("as in `{sudo}punctual record --why 500us"));
+        // To others.
+        has(&answer(&["--markdown"]), "`sudo punctual idle ");
+        has(&answer(&["--json"]), "\"sudo punctual idle ");
+        let files = ["--html", page.to_str().unwrap(), "--export-markdown", file.to_str().unwrap()];
+        has(&answer(&files), &format!("next: `{sudo}punctual idle "));
+        has(&std::fs::read_to_string(&page).unwrap(), "<code>sudo punctual idle ");
+        has(&std::fs::read_to_string(&file).unwrap(), "`sudo punctual idle ");
+        let error = told(&["why", "record.punctual", "--json"], is_shell_of_root);
+        has(&json(&error)["error"].to_string(), "as in `sudo punctual record --why 500us");
+    }
 }
 
 /// What `compare` does not measure itself is recorded for it; the letter of a side is like none of these options.
