@@ -125,8 +125,8 @@ pub(crate) fn as_read(text: String) -> String {
     if GOES_TO_OTHERS.load(Ordering::Relaxed) { text } else { as_typed(text) }
 }
 
-/// Text with its commands as whoever started the program types them: root needs no `sudo`, and many systems without users have none; whoever types
-/// `./punctual` may have no other.
+/// Text with its commands as whoever started the program types them: root needs no `sudo`, and many systems without users have
+/// none; whoever types `./punctual` may have no other.
 pub(crate) fn as_typed(text: String) -> String {
     static TYPED: OnceLock<Option<String>> = OnceLock::new();
     let is_typed_by_root = is_root() && STARTED_BY.iter().all(|name| std::env::var_os(name).is_none());
