@@ -1,101 +1,13 @@
 //! `punctual compare` and `punctual report --interarrival` on made-up recordings.
 
 mod support;
+#[path = "support/two_sides.rs"]
+mod two_sides;
 
-use punctual_recording::*;
+use punctual_recording::{ActivationDocument, DeviceSummary, RecorderSummary, Stage};
 use std::path::Path;
 use support::{code, json, run, stderr, stdout};
-
-const MS: u64 = 1_000_000;
-
-/// How to make up a recording.
-struct Made<'a> {
-    run_id: &'a str,
-    load: &'a str,
-    interval_ns: u64,
-    via: &'a str,
-    measure: &'a str,
-    seconds: u64,
-    /// Multiplies all lateness, in hundredths.
-    scale: u64,
-    /// A wakeup is 3 ms late once every this many ms; 0 for never.
-    stall_every_ms: u64,
-    score: Option<u64>,
-    swappiness: i64,
-    started_ns: u64,
-    /// Whether evidence of late requests was kept.
-    requests: bool,
-}
-
-const PLAIN: Made<'static> = Made {
-    run_id: "a",
-    load: "none",
-    interval_ns: MS,
-    via: "timer",
-    measure: "fifo:80",
-    seconds: 20,
-    scale: 100,
-    stall_every_ms: 0,
-    score: None,
-    swappiness: 60,
-    started_ns: 1_000_000_000,
-    requests: false,
-};
-
-fn write(path: &Path, made: &Made<'_>) {
-    let scores = made.score.map(|count| LoadScore {
-        name: "render".into(),
-        unit: "frames".into(),
-        count_thousandths: count * 1_000,
-        elapsed_ns: made.seconds * 1_000 * MS,
-        pace_ns: None,
-    });
-    let provenance = Provenance {
-        run_id: made.run_id.into(),
-        started_ns: made.started_ns,
-        configuration: Configuration {
-            interval_ns: made.interval_ns,
-            policy: "fifo".into(),
-            via: made.via.into(),
-            bpf: true,
-            ..Configuration::default()
-        },
-        load: LoadInfo { name: made.load.into(), scores: scores.into_iter().collect(), ..LoadInfo::default() },
-        tuning: [("vm.swappiness".to_owned(), Setting::Number(made.swappiness))].into(),
-        ..Provenance::default()
-    };
-    let counters = Counters { missed: Some(0), ..Counters::default() };
-    let task = Task { measure: made.measure.into(), tid: 7, cpu: Some(0), period_ns: made.interval_ns, counters };
-    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
-    let count = made.seconds * 1_000 * MS / made.interval_ns;
-    let mut random = made.run_id.bytes().fold(7u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
-    for index in 0..count {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // From 10 us up, with a tail.
-        let uniform = ((random >> 33) as f64 + 0.5) / (1u64 << 31) as f64;
-        let mut late = (10_000.0 + 8_000.0 * -uniform.ln()) as u64 * made.scale / 100;
-        let since_ms = index * made.interval_ns / MS;
-        if made.stall_every_ms > 0 && since_ms % made.stall_every_ms == 1 {
-            late = 3 * MS;
-        }
-        let expected = made.started_ns + index * made.interval_ns;
-        let stamps = Stamps {
-            expected,
-            irq: expected + late / 2,
-            softirq: 0,
-            waking: expected + late / 2 + 500,
-            switch_in: expected + late - late / 10,
-            user: expected + late,
-        };
-        writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));
-    }
-    writer.flush().unwrap();
-    if made.requests {
-        writer.set_recorder(RecorderSummary { stage: Stage::Request, ..RecorderSummary::default() });
-    }
-    let at_ns = made.started_ns + made.seconds * 1_000 * MS;
-    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns }, Vec::new()).unwrap();
-}
+use two_sides::{MS, Made, PLAIN, write};
 
 fn ratio(answer: &serde_json::Value, stage: &str) -> f64 {
     let stages = answer["stages"].as_array().unwrap();
@@ -301,12 +213,44 @@ fn directories_of_repeats_made_in_turn_are_paired() {
 fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    write(&at("a"), &Made { seconds: 5, requests: true, ..PLAIN });
+    let recorder = RecorderSummary { stage: Stage::Request, ..RecorderSummary::default() };
+    write(&at("a"), &Made { seconds: 5, requests: Some(&recorder), ..PLAIN });
     write(&at("b"), &Made { run_id: "b", seconds: 5, ..PLAIN });
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
     assert!(text.contains("note: requests were not compared, which takes the same fixed threshold"), "{text}");
     let text = stdout(&run(directory.path(), &["compare", "b", "b"]));
     assert!(!text.contains("requests"), "{text}");
+}
+
+#[test]
+fn a_side_whose_requests_were_not_recognised_is_not_better() {
+    let directory = tempfile::tempdir().unwrap();
+    let threshold = RecorderSummary {
+        stage: Stage::Request,
+        threshold: "20.0 ms".to_owned(),
+        threshold_ns: Some(20 * MS),
+        armed_ns: 5_000 * MS,
+        ..RecorderSummary::default()
+    };
+    let counted = [(1_000, 400, 0), (0, 0, 0), (1_000, 4, 3)].map(|(requests, late, cut_requests)| RecorderSummary {
+        requests: Some(requests),
+        late,
+        cut_requests,
+        ..threshold.clone()
+    });
+    let made = counted.each_ref().map(|recorder| Made { seconds: 5, requests: Some(recorder), ..PLAIN });
+    write_in_turn(directory.path(), ["a", "b", "c"], 3, made.each_ref());
+    let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
+    let untold =
+        "Requests slower than 20.0 ms: these could not be counted on both A and B: a run of B recognised none.";
+    assert!(text.contains(untold) && text.contains("not countable"), "{text}");
+    let answer = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
+    let row = &answer["counts"][0];
+    assert_eq!((&row["verdict"], &row["b"]["untold"]), (&"not countable".into(), &"none recognised".into()), "{row}");
+    assert!(row["high"].is_null() && row["a"]["untold"].is_null(), "{row}");
+    // What was cut may have been slow.
+    let text = stdout(&run(directory.path(), &["compare", "a", "c"]));
+    assert!(text.contains("at most 0.70 % (12 to 21 of 3,009 in 15.0 s) on B"), "{text}");
 }
 
 #[test]
