@@ -4,7 +4,7 @@ mod support;
 #[path = "support/two_sides.rs"]
 mod two_sides;
 
-use punctual_recording::{ActivationDocument, DeviceSummary, RecorderSummary, Stage};
+use punctual_recording::{ACTIVATIONS_SCHEMA, ActivationDocument, DeviceSummary, RecorderSummary, Stage};
 use std::path::Path;
 use support::{code, json, run, stderr, stdout};
 use two_sides::{MS, Made, PLAIN, write};
