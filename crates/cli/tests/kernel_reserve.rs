@@ -24,6 +24,31 @@ fn a_device_has_its_trials_too() {
     assert!(answer["trials"][0]["counts"]["jobs"].as_u64().unwrap() > 0);
 }
 
+/// The user's own load runs beside search and proof; the answer and each recording say which it was.
+#[test]
+fn a_device_is_tried_and_proven_beside_the_users_own_load() {
+    requires!(
+        "a_device_is_tried_and_proven_beside_the_users_own_load",
+        "thread woken by a softirq",
+        "deadline reservation"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let load = "exec sleep 3593";
+    let words = ["reserve", "--json", "-q", "v90", "--load-command", load, "-o", "d"];
+    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let output = run(directory.path(), &words);
+    let answer = json(&output);
+    assert_eq!((&answer["end"], &answer["load"]), (&"finished".into(), &load.into()), "{answer}");
+    let mut recordings = vec!["d/measured.punctual"];
+    if answer["proof"].is_object() {
+        recordings.extend(["d/proof/before/01.punctual", "d/proof/with/01.punctual"]);
+    }
+    for recording in recordings {
+        let said = json(&run(directory.path(), &["report", recording, "--json"]));
+        assert_eq!((&said["provenance"]["load"]["name"], &said["contexts"][0]["load"]), (&load.into(), &load.into()));
+    }
+}
+
 /// Two devices at once: each has what was found beside the one before, or a reason, and both are measured together.
 #[test]
 fn devices_that_work_at_once_have_their_reservations_together() {

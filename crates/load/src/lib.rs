@@ -27,7 +27,7 @@ pub use file::{FileCommand, FileError, LoadFile, Needs};
 pub use machine::Machine;
 pub use source::{Source, SourceError, meant, names};
 
-use punctual_recording::NO_LOAD;
+use punctual_recording::{LoadInfo, NO_LOAD};
 use score::{LineScore, Scored};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -124,6 +124,17 @@ impl Load {
             warm_up: Duration::ZERO,
             compression_thousandths: None,
             notes: Vec::new(),
+        }
+    }
+
+    /// What a recording says of it before it has run; its warm-up is left to who starts it.
+    pub fn info(&self) -> LoadInfo {
+        LoadInfo {
+            name: self.name.clone(),
+            commands: self.commands.iter().map(|command| command.words.clone()).collect(),
+            compression_thousandths: self.compression_thousandths,
+            trouble: self.notes.clone(),
+            ..LoadInfo::default()
         }
     }
 

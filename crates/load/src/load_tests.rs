@@ -58,6 +58,18 @@ fn a_users_commands_are_named_by_themselves() {
 }
 
 #[test]
+fn a_recording_says_of_a_load_what_runs_and_what_is_not_as_asked_for() {
+    let mut load = Load::of_classes(&[Class::Cpu], None, &machine(false));
+    load.add_shell_command("make -j");
+    let info = load.info();
+    assert_eq!((info.name.as_str(), info.commands.len()), ("cpu+make -j", load.commands.len()));
+    assert_eq!(info.commands.last().unwrap(), &["/bin/sh", "-c", "make -j"]);
+    assert_eq!(info.trouble, load.notes);
+    assert!(info.trouble[0].contains("stress-ng is not installed"), "{info:?}");
+    assert_eq!(Load::none().info().name_or_none(), "none");
+}
+
+#[test]
 fn a_file_brings_its_warm_up_and_what_it_stands_for() {
     let office = file("office", "compression = 10\nwarm_up = \"15s\"");
     let load = Load::of_sources(std::slice::from_ref(&office), Some(Duration::from_secs(5)), &machine(true)).unwrap();

@@ -60,19 +60,15 @@ pub(crate) fn record_with(
     others: &mut [&mut dyn Companion],
     observe: &mut dyn FnMut(&mut Observation<'_>) -> Step,
 ) -> Result<Outcome, StudyError> {
-    let (beside, program) = load.split();
-    plan.load = LoadInfo {
-        name: load.name.clone(),
-        commands: load.commands.iter().map(|command| command.words.clone()).collect(),
-        compression_thousandths: load.compression_thousandths,
-        warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX),
-        scores: Vec::new(),
-        trouble: load.notes.clone(),
-        failure: None,
-    };
     if load.is_none() {
+        // A load that somebody else started stands in the plan.
+        if plan.load.name.is_empty() {
+            plan.load = load.info();
+        }
         return measure_with(&plan, others, observe);
     }
+    let (beside, program) = load.split();
+    plan.load = LoadInfo { warm_up_ns: u64::try_from(beside.warm_up.as_nanos()).unwrap_or(u64::MAX), ..load.info() };
     // Before anything runs: a plan that cannot be carried out starts no load.
     plan.measured_cpus().map_err(RunError::from)?;
     plan.schedulings().map_err(RunError::from)?;

@@ -9,8 +9,7 @@ use punctual_probe::eventlog::EventLog;
 use punctual_probe::{RunError, Step};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
-    Configuration, Document, EndReason, Ended, EventClass, LoadInfo, LogDocument, LogWriter, Provenance, RecordingKind,
-    Writer,
+    Configuration, Document, EndReason, Ended, EventClass, LogDocument, LogWriter, Provenance, RecordingKind, Writer,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -126,15 +125,7 @@ fn provenance(plan: &LogPlan, load: &Load) -> Provenance {
         run_id: host::run_id(),
         host: host::host(),
         configuration: Configuration { via: "log".to_owned(), bpf: true, ..Configuration::default() },
-        load: LoadInfo {
-            name: load.name.clone(),
-            commands: load.commands.iter().map(|command| command.words.clone()).collect(),
-            compression_thousandths: load.compression_thousandths,
-            warm_up_ns: 0,
-            scores: Vec::new(),
-            trouble: load.notes.clone(),
-            failure: None,
-        },
+        load: load.info(),
         tuning: host::tuning(),
         started_ns: clock::monotonic_ns(),
         monotonic_to_unix_ns: clock::monotonic_to_unix_ns(),

@@ -187,6 +187,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
         devices,
         competitors: how.competitor.clone(),
         load: Load::of_sources(&how.load, limit, &punctual_study::local_machine())?,
+        running: LoadInfo::default(),
         cpus: vec![chosen_cpu(how.cpu)?],
         duration_ns: how.duration,
         output: how.output.clone().unwrap_or_else(|| super::fresh_name("device-", ".punctual")),

@@ -13,7 +13,7 @@ use punctual_load::Load;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, Step};
 use punctual_modem::virtual_time::{Direction, FarEnd};
-use punctual_recording::{format_ns, input, without_error_number};
+use punctual_recording::{LoadInfo, format_ns, input, without_error_number};
 use punctual_report::device::Run;
 use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
 use punctual_spandsp::{Library, Resampled, V22bis};
@@ -199,6 +199,7 @@ fn beside(arguments: &ModemTransferArguments, cpus: &[u32]) -> anyhow::Result<Op
         devices: super::device::parts(&arguments.beside)?,
         competitors: Vec::new(),
         load: Load::none(),
+        running: LoadInfo::default(),
         cpus: cpus.to_vec(),
         duration_ns: MAX_BESIDE_NS,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("modem-", ".punctual")),

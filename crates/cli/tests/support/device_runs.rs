@@ -3,7 +3,7 @@
 use punctual_context::device::Wake;
 use punctual_device::Signal;
 use punctual_probe::Step;
-use punctual_recording::DeviceSummary;
+use punctual_recording::{DeviceSummary, LoadInfo};
 use punctual_study::StudyError;
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ fn plan(profile: &str, (context, wake): (&str, Wake), work: DeviceWork) -> Devic
         }],
         competitors: Vec::new(),
         load: punctual_load::Load::none(),
+        running: LoadInfo::default(),
         cpus: vec![*punctual_kernel::scheduling::allowed_cpus().last().unwrap()],
         duration_ns: 600_000_000,
         output: PathBuf::new(),

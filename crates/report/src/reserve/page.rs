@@ -5,6 +5,7 @@ use super::model::ReserveReport;
 use super::plane::{cells, drawn, headings, trials};
 use super::standing::standing_answer;
 use super::text::{BYSTANDER, OWN, sides};
+use super::words::beside;
 use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
 use std::fmt::Write as _;
@@ -17,7 +18,8 @@ pub fn html(report: &ReserveReport<'_>) -> String {
     }
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let plane = report.plane();
-    let mut tried = trials(&plane);
+    let beside = escape(&beside(report.load));
+    let mut tried = format!("<p>Tried {beside}.</p>\n{}", trials(&plane));
     proof(report, &mut tried);
     let parts = [
         Part::new("job", "The job", job),

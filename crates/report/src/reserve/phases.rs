@@ -7,7 +7,7 @@ use super::plane::{Plane, drawn, trials};
 use super::standing::standing_answer;
 use super::text::{BYSTANDER, measured_again};
 use super::together_page::table;
-use super::words::in_words;
+use super::words::{beside, in_words};
 use crate::answer::Answer;
 use crate::encode::head::Part;
 use crate::layout::{for_screen, indented, thousandths};
@@ -159,8 +159,7 @@ pub fn phases_text(report: &PhasesReport<'_>) -> String {
     for note in report.all_notes() {
         let _ = writeln!(out, "note: {note}");
     }
-    let beside = if report.beside.is_empty() { String::new() } else { format!(" beside {}", report.beside) };
-    let _ = writeln!(out, "\nEach phase was tried by itself{beside}:");
+    let _ = writeln!(out, "\nEach phase was tried by itself, {}:", beside(report.beside));
     let (header, rows) = report.found_table();
     indented(&mut out, &header, 4..7, rows);
     if let Some(proof) = &report.proof {
@@ -320,7 +319,7 @@ mod tests {
              for 90 samples every 12.5 ms. 0 of 900 jobs were late with them, 700 of 1,600 without."
         );
         let text = phases_text(&proven);
-        for part in ["by itself beside spin:normal", "with the reservations", "19.2", "made a tenth larger"] {
+        for part in ["by itself, beside spin:normal", "with the reservations", "19.2", "made a tenth larger"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let page = phases_html(&proven);

@@ -2,7 +2,7 @@
 
 use super::counts::Columns;
 use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
-use super::words::{in_words, setting_in_words, shown_in_words};
+use super::words::{beside, in_words, setting_in_words, shown_in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
@@ -32,8 +32,7 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     if report.trials.is_empty() {
         return;
     }
-    let load = if report.load.is_empty() { String::new() } else { format!(" beside {}", report.load) };
-    let _ = writeln!(out, "\nTried{load}:");
+    let _ = writeln!(out, "\nTried {}:", beside(report.load));
     let columns = Columns::of(report.trials.iter().map(|trial| &trial.counts));
     let mut header = vec!["setting", "CPU %", "attempts", ""];
     header.extend(columns.headings());
@@ -288,6 +287,23 @@ pub(super) mod tests {
         assert!(told.contains(note), "{told}");
         let late = said(&[trial(Setting::Priority(50), 3), trial(reserved(2_090_000), 0)]);
         assert!(!late.contains("was sufficient, too"), "{late}");
+    }
+
+    #[test]
+    fn what_was_measured_beside_is_said_and_so_is_that_nothing_was_added() {
+        let trials = [trial(reserved(2_090_000), 0)];
+        let said = |load| {
+            let report = ReserveReport { load, ..report(&trials) };
+            (text(&report), crate::reserve::html(&report))
+        };
+        for (load, says) in [
+            ("", "Tried with no load added, beside whatever else this machine was doing"),
+            ("make -j & echo", "Tried beside make -j & echo"),
+        ] {
+            let (text, page) = said(load);
+            assert!(text.contains(&format!("\n{says}:\n")), "{text}");
+            assert!(page.contains(&format!("<p>{}.</p>", says.replace('&', "&amp;"))), "{page}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ReserveEnd;
 use super::counts::{Columns, failed_jobs, not_seen};
 use super::text::{BYSTANDER, OWN, compared};
-use super::words::in_words;
+use super::words::{beside, in_words};
 use crate::answer::Answer;
 use crate::layout::{indented, thousandths};
 use crate::{NextStep, next_text};
@@ -239,8 +239,7 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
     for note in report.notes {
         let _ = writeln!(out, "note: {note}");
     }
-    let beside = if report.beside.is_empty() { String::new() } else { format!(", beside {}", report.beside) };
-    let _ = writeln!(out, "\nEach was tried together with those above it{beside}:");
+    let _ = writeln!(out, "\nEach was tried together with those above it, {}:", beside(report.beside));
     let (header, rows) = report.found_table();
     indented(&mut out, &header, 4..7, rows);
     if report.rounds > 0 {

@@ -3,6 +3,7 @@
 use super::plane::{Plane, drawn, trials};
 use super::standing::standing_answer;
 use super::together::{TogetherDevice, TogetherReport};
+use super::words::beside;
 use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
 use punctual_recording::{counted, format_ns};
@@ -11,8 +12,7 @@ use std::fmt::Write as _;
 /// The page, one file.
 pub fn together_html(report: &TogetherReport<'_>) -> String {
     let (header, rows) = report.found_table();
-    let beside = if report.beside.is_empty() { String::new() } else { format!(", beside {}", report.beside) };
-    let found = format!("Each was tried together with those above it{beside}");
+    let found = format!("Each was tried together with those above it, {}", beside(report.beside));
     let mut parts = vec![Part::new("found", "What each has", table(&found, (header.as_slice(), 1), &rows))];
     if report.rounds > 0 {
         let (header, rows) = report.measured_table();

@@ -8,6 +8,14 @@ pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
     format!("{} of every {}", format_ns(budget_ns), format_ns(period_ns))
 }
 
+/// What ran while settings were tried, to follow *tried*: a load or what competed, or, without a name, what ran anyhow.
+pub(super) fn beside(what: &str) -> String {
+    match what {
+        "" => "with no load added, beside whatever else this machine was doing".to_owned(),
+        what => format!("beside {what}"),
+    }
+}
+
 /// The setting in words.
 pub(super) fn setting_in_words(setting: Setting) -> String {
     match setting {

@@ -16,7 +16,7 @@ use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Step};
 use punctual_recording::{
     ACTIVATIONS_SCHEMA, ActivationDocument, ActivationWriter, DeviceSummary, Directory, Distribution, Document,
-    EndReason, NOT_SERVED, Recording, RecordingKind, Wakeup, counted, format_ns,
+    EndReason, LoadInfo, NOT_SERVED, Recording, RecordingKind, Wakeup, counted, format_ns,
 };
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -41,6 +41,8 @@ pub struct DeviceRunPlan {
     pub competitors: Vec<Competitor>,
     /// What else keeps the machine busy.
     pub load: Load,
+    /// What keeps it busy that somebody else starts and ends, for the recording; without a name: nothing.
+    pub running: LoadInfo,
     /// Their CPUs, which they take in turn; at least one.
     pub cpus: Vec<u32>,
     /// How long, ns.
@@ -102,6 +104,7 @@ pub fn run(
     probe.cpus = Some(plan.used_cpus());
     probe.kind = RecordingKind::Activations;
     probe.command_line = plan.command_line.clone();
+    probe.load = plan.running.clone();
     let document = record_with(probe, &plan.load, &mut |_| true, &mut [&mut devices], observe)?.document;
     let phases_begun = devices.phases_begun.clone();
     let activations = devices.conclude(&document)?;

@@ -13,7 +13,7 @@ use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, ending, host};
 use punctual_load::Load;
 use punctual_probe::{Observation, Step};
-use punctual_recording::{DeviceSummary, Distribution, EndReason};
+use punctual_recording::{DeviceSummary, Distribution, EndReason, LoadInfo};
 use std::path::PathBuf;
 
 /// One run of the study.
@@ -223,6 +223,7 @@ pub fn study(
             devices: point.part.iter().cloned().collect(),
             competitors: point.competitors.clone(),
             load: Load::none(),
+            running: LoadInfo::default(),
             cpus: vec![plan.cpu],
             duration_ns: each_ns,
             output: plan.directory.join(name),

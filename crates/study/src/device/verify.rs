@@ -9,7 +9,7 @@ use punctual_forecast::{DeviceAnswer, Input, Question, answer};
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Policy, Step};
-use punctual_recording::{Directory, Recording, Stage};
+use punctual_recording::{Directory, LoadInfo, Recording, Stage};
 use std::path::PathBuf;
 
 /// What to verify.
@@ -188,6 +188,7 @@ impl Verifying<'_> {
             devices: vec![part.clone()],
             competitors: Vec::new(),
             load: plan.load.clone(),
+            running: LoadInfo::default(),
             cpus: vec![plan.cpu],
             duration_ns: plan.duration_ns / 2 / shares,
             output: directory.join(format!("{round}.punctual")),

@@ -11,7 +11,7 @@ use punctual_device::Profile;
 use punctual_kernel::scheduling::Scheduling;
 use punctual_load::Load;
 use punctual_probe::RunError;
-use punctual_recording::{DeviceSummary, Distribution, EndReason};
+use punctual_recording::{DeviceSummary, Distribution, EndReason, LoadInfo};
 use punctual_reserve::{AttemptCounts, Job, Jobs, PeriodicJob, SLACK_NS, Setting, Work};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub(super) struct DeviceRuns<'a> {
     beside: Vec<DevicePart>,
     /// Ends with this.
     load: Option<Running<'a>>,
+    /// What recordings say of it.
+    info: LoadInfo,
     command_line: &'a [String],
     /// What ended runs before their time, until somebody asks.
     cut_short: Vec<String>,
@@ -54,7 +56,8 @@ impl<'a> DeviceRuns<'a> {
     ) -> Result<DeviceRuns<'a>, StudyError> {
         let load =
             if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
-        Ok(DeviceRuns { subject, beside: Vec::new(), load, command_line: &plan.command_line, cut_short: Vec::new() })
+        let (info, command_line) = (plan.load.info(), &plan.command_line);
+        Ok(DeviceRuns { subject, beside: Vec::new(), load, info, command_line, cut_short: Vec::new() })
     }
 
     /// From now on it tries this device, and the others work with what they have.
@@ -146,6 +149,7 @@ impl<'a> DeviceRuns<'a> {
             devices,
             competitors: self.subject.competitors.clone(),
             load: Load::none(),
+            running: self.info.clone(),
             cpus: vec![self.subject.cpu],
             duration_ns,
             output,

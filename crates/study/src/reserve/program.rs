@@ -103,12 +103,7 @@ impl<'a> Program<'a> {
             keeper,
             not_put_back: Vec::new(),
             stuck: StuckThreads::default(),
-            info: LoadInfo {
-                name: plan.load.name.clone(),
-                commands: plan.load.commands.iter().map(|command| command.words.clone()).collect(),
-                compression_thousandths: plan.load.compression_thousandths,
-                ..LoadInfo::default()
-            },
+            info: plan.load.info(),
             command_line: plan.command_line.clone(),
             cpus: cpus::online(),
         })
