@@ -190,7 +190,9 @@ fn a_study_that_is_interrupted_concludes_nothing() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let child = start(directory.path(), &["device", "study", "modem", "-q", "-D", "120s", "--json", "-o", "s"]);
+    let load = "exec sleep 3592";
+    let words = ["device", "study", "modem", "-q", "-D", "120s", "--json", "-o", "s", "--load-command", load];
+    let child = start(directory.path(), &words);
     let count = || std::fs::read_dir(directory.path().join("s")).map_or(0, Iterator::count);
     assert!(wait_until(|| count() >= 2), "no second run");
     support::signal(&child, libc::SIGINT);
@@ -198,6 +200,15 @@ fn a_study_that_is_interrupted_concludes_nothing() {
     let answer = json(&output);
     let verdict = answer["verdict"].as_str().unwrap();
     assert!(verdict.starts_with("The study was ended early") && verdict.contains("nothing is concluded"), "{verdict}");
+    // Each run had the load that was asked for, and so has the next study.
+    let control = json(&run(directory.path(), &["report", "s/00-control.punctual", "--json"]));
+    assert_eq!(control["provenance"]["load"]["name"], load, "{control}");
+    let ran = answer["contexts"].as_array().unwrap().iter().filter(|context| context["context"] != "none");
+    let ran: Vec<&serde_json::Value> = ran.map(|context| &context["load"]).filter(|load| load.is_string()).collect();
+    assert!(ran.iter().all(|its| **its == load), "{answer}");
+    // Where the first device was still getting ready, there is nothing to repeat.
+    let command = answer["next"][0]["command"].as_str().unwrap();
+    assert!(ran.is_empty() || command.contains("--load-command 'exec sleep 3592'"), "{answer}");
 }
 
 #[test]

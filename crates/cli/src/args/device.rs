@@ -1,10 +1,10 @@
 //! The arguments of `punctual device`.
 
+use super::load::BusyArguments;
 use super::values::{context, duration};
 use clap::{Args, Subcommand, ValueEnum};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
-use punctual_load::Source;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub(crate) enum DeviceCommand {
     Run(DeviceRunArguments),
     /// Run a soft modem in every context, beside competitors, at several priorities and reservations
     #[command(
-        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more. A bare number is seconds for -D."
+        after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n  sudo punctual device study v90 --load-command 'make -j2 clean all'\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more, and so does the warm-up of a load, which each starts anew. A bare number is seconds for -D."
     )]
     Study(DeviceStudyArguments),
     /// Forecast underruns without a device, then run it and count them
@@ -86,6 +86,11 @@ pub(crate) struct DeviceStudyArguments {
     /// How long the 35 runs measure together: 35s or more; starting and calibrating them takes about 20 s on top
     #[arg(short = 'D', long, value_name = "TIME", default_value = "2m", value_parser = duration)]
     pub(crate) duration: u64,
+    #[command(flatten)]
+    pub(crate) busy: BusyArguments,
+    /// Exit with 0 even if a command of the load failed
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
     /// The CPU [default: the last one that this process may use]
     #[arg(short = 'a', long, value_name = "CPU")]
     pub(crate) cpu: Option<u32>,
@@ -124,9 +129,8 @@ pub(crate) struct HowArguments {
     /// What competes on the same CPU: spin:normal, spin:50 (FIFO, resting a tenth of the time) or walk (reads files); may be repeated
     #[arg(long, value_name = "COMPETITOR", value_parser = Competitor::parse)]
     pub(crate) competitor: Vec<Competitor>,
-    /// Keep the machine busy during the run: a name from `punctual load list` or a load file; separate several with commas
-    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
-    pub(crate) load: Vec<Source>,
+    #[command(flatten)]
+    pub(crate) busy: BusyArguments,
     /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,

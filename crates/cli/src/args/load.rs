@@ -1,7 +1,8 @@
 //! `punctual load`.
 
 use clap::{Args, Subcommand};
-use punctual_load::Source;
+use punctual_load::{Load, NotRunnable, Source};
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArguments {
@@ -35,6 +36,30 @@ pub(crate) enum LoadCommand {
         after_help = "Examples:\n  punctual load run workstation -D 20s\n  punctual load run mine.toml\n\nA bare number is seconds for -D."
     )]
     Run(LoadRunArguments),
+}
+
+/// What keeps the machine busy while something else is measured.
+#[derive(Debug, Args)]
+pub(crate) struct BusyArguments {
+    /// Keep the machine busy meanwhile: a name from `punctual load list`, such as mixed or office, or a load file; separate
+    /// several with commas
+    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
+    pub(crate) load: Vec<Source>,
+    /// Keep the machine busy meanwhile with this shell command, which is ended afterwards; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) load_command: Vec<String>,
+}
+
+impl BusyArguments {
+    /// The load that these make together, for a measurement of at most this long.
+    ///
+    /// # Errors
+    /// [`NotRunnable`] if one of them cannot run here.
+    pub(crate) fn together(&self, limit: Option<Duration>) -> Result<Load, NotRunnable> {
+        let mut load = Load::of_sources(&self.load, limit, &punctual_study::local_machine())?;
+        self.load_command.iter().for_each(|command| load.add_shell_command(command));
+        Ok(load)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
 pub(crate) use interact::{InteractArguments, InteractCommand, LearnArguments, PaceName, PlaceName};
-pub(crate) use load::{LoadArguments, LoadCommand, LoadRunArguments};
+pub(crate) use load::{BusyArguments, LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};
 pub(crate) use timers::TimersArguments;
@@ -253,13 +253,8 @@ pub(crate) struct RecordArguments {
     /// with --period, cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// Keep the machine busy during the measurement: a name from `punctual load list`, such as mixed or office, or a load
-    /// file; separate several with commas
-    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
-    pub(crate) load: Vec<Source>,
-    /// Keep the machine busy with this shell command until the measurement ends
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) load_command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) busy: BusyArguments,
     /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,

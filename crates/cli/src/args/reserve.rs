@@ -1,12 +1,12 @@
 //! The arguments of `punctual reserve`.
 
 use super::device::WorkName;
+use super::load::BusyArguments;
 use super::values::{context, duration, period, priority, reservation};
 use clap::{Args, Subcommand};
 use punctual_context::Context;
 use punctual_context::device::{Competitor, Phase};
 use punctual_kernel::scheduling::Scheduling;
-use punctual_load::Source;
 use punctual_probe::name_expression;
 use punctual_reserve::Reservation;
 use regex::Regex;
@@ -88,12 +88,8 @@ pub(crate) struct FindArguments {
     /// How long after its release a job must be done: a time, or a period such as 64@48kHz [default: its period]
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) deadline: Option<u64>,
-    /// Keep the machine busy during the study: a name from `punctual load list`, or a load file; separate several with commas
-    #[arg(long, value_name = "LOAD", value_delimiter = ',')]
-    pub(crate) load: Vec<Source>,
-    /// Keep the machine busy with this shell command until the study ends
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) load_command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) busy: BusyArguments,
     /// Let a program's thread, not a DEVICE, keep the reservation if it is proven (of several threads, all or none);
     /// `punctual reserve undo` restores them
     #[arg(long)]

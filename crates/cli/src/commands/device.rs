@@ -13,9 +13,8 @@ use punctual_context::device::Wake;
 use punctual_context::own::OwnWork;
 use punctual_device::{Catalogue, Profile};
 use punctual_kernel::scheduling;
-use punctual_load::Load;
 use punctual_recording::{
-    ActivationDocument, Directory, Document, EndReason, Recording, format_ns, read_activation_document,
+    ActivationDocument, Directory, Document, EndReason, LoadInfo, Recording, format_ns, read_activation_document,
 };
 use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport};
@@ -186,7 +185,7 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     Ok(DeviceRunPlan {
         devices,
         competitors: how.competitor.clone(),
-        load: Load::of_sources(&how.load, limit, &punctual_study::local_machine())?,
+        load: how.busy.together(limit)?,
         running: LoadInfo::default(),
         cpus: vec![chosen_cpu(how.cpu)?],
         duration_ns: how.duration,
@@ -318,6 +317,8 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
         work: decode_or_filter(&profile, &catalogue, arguments.work.as_ref())?,
         profile,
         cpu: chosen_cpu(arguments.cpu)?,
+        // Each run has a share of this, and starts the load anew.
+        load: arguments.busy.together(Some(Duration::from_nanos(arguments.duration)))?,
         duration_ns: arguments.duration,
         directory: arguments.output.clone().unwrap_or_else(|| super::fresh_name("study-", "")),
         command_line: super::command_line(),
@@ -325,7 +326,7 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "study");
-    let total = Duration::from_nanos(punctual_study::device::study_takes(&plan.profile, plan.duration_ns));
+    let total = Duration::from_nanos(punctual_study::device::study_takes(&plan));
     let result = punctual_study::device::study(&plan, &mut |number, count, point, observation| {
         let what = point.part.as_ref().map_or_else(|| "no device".to_owned(), |part| part.context.to_string());
         let before = total * number as u32 / count as u32;
@@ -340,7 +341,10 @@ fn study(arguments: &DeviceStudyArguments, output: Output) -> anyhow::Result<u8>
     let mut artifacts = Artifacts::default();
     let next = punctual_report::after_study(&report, &punctual_load::names());
     let written = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, study_report::html(&report, &next)));
-    let code = written.max(u8::from(study_report::is_untried(&report)));
+    let documents = study.subjects.iter().filter_map(|subject| Some(&subject.outcome.as_ref().ok()?.document));
+    let code = written
+        .max(u8::from(study_report::is_untried(&report)))
+        .max(super::load_exit_code(documents, arguments.ignore_failure));
     if output.json {
         output::answer_beside(artifacts.failure(), StudyAnswer::new(&report, &next), code);
     } else {

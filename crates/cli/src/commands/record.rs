@@ -151,10 +151,7 @@ fn selection(arguments: &FollowArguments) -> Result<Option<Selection>, Usage> {
 
 fn load(arguments: &RecordArguments, plan: &Plan) -> Result<Load, NotRunnable> {
     let limit = plan.duration_ns.map(Duration::from_nanos);
-    let mut load = Load::of_sources(&arguments.load, limit, &punctual_study::local_machine())?;
-    for command in &arguments.load_command {
-        load.add_shell_command(command);
-    }
+    let mut load = arguments.busy.together(limit)?;
     if !arguments.program.is_empty() {
         load.add_program(arguments.program.clone());
     }

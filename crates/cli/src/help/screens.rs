@@ -265,6 +265,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         "device study",
         &[
             ("duration", "How long 35 runs measure: 35s or more [default: 2m]"),
+            LOAD,
             ("cpu", "The CPU [default: the last]"),
             HTML,
             DIRECTORY,

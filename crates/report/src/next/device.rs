@@ -1,13 +1,13 @@
 //! After a run of soft devices.
 
 use super::measurement::as_threshold;
-use super::options::{exact_time, load_option, value_of};
+use super::options::{exact_time, load_option, same_load, value_of};
 use super::{NextStep, few};
 use crate::device::{Run, too_small};
 use crate::layout::shell_word;
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
-use punctual_recording::{DeviceSummary, printable};
+use punctual_recording::{DeviceSummary, NO_LOAD, printable};
 use std::fmt::Write as _;
 
 /// What `punctual device study` does for a device that did not keep up.
@@ -91,7 +91,13 @@ impl Around {
         }
         Around {
             cpu: cpu.map_or_else(String::new, |cpu| format!(" -a {}", shell_word(&printable(cpu)))),
-            load: load_option(load_name(run.document), known_loads),
+            load: match load_name(run.document) {
+                NO_LOAD => String::new(),
+                // A command or a file has no name that the command line takes, but stands there.
+                name => Some(load_option(name, known_loads))
+                    .filter(|option| !option.is_empty())
+                    .unwrap_or_else(|| same_load(words)),
+            },
             competitors,
         }
     }
@@ -147,6 +153,26 @@ mod tests {
         let enough = after("reservation:4ms/8ms");
         assert!(enough.iter().all(|command| !command.contains("device run")), "{enough:?}");
         assert!(enough.iter().any(|command| command.contains("device study sdr")), "{enough:?}");
+    }
+
+    #[test]
+    fn a_command_that_was_the_load_is_the_load_again() {
+        let mut document = crate::device::run::tests::document();
+        document.provenance.command_line =
+            ["punctual", "device", "run", "sdr", "--load", "mixed", "--load-command=make -j"]
+                .map(str::to_owned)
+                .to_vec();
+        let load = |document: &punctual_recording::Document| {
+            let activations = ActivationDocument::default();
+            let run = Run { path: std::path::Path::new("a"), document, activations: &activations };
+            Around::of(&run, &["none", "mixed"]).load
+        };
+        // One that did not run here is not asked for.
+        assert_eq!(load(&document), "");
+        document.provenance.load.name = "mixed+make -j".to_owned();
+        assert_eq!(load(&document), " --load mixed --load-command 'make -j'");
+        document.provenance.load.name = "mixed".to_owned();
+        assert_eq!(load(&document), " --load mixed");
     }
 
     #[test]

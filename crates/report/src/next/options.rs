@@ -93,6 +93,11 @@ pub(super) fn every_written(words: &[String], name: &str) -> String {
     written.map(|value| format!(" {name} {}", shell_word(&printable(value)))).collect()
 }
 
+/// The options for what else ran.
+pub(super) fn same_load(words: &[String]) -> String {
+    as_written(words, "", "--load") + &every_written(words, "--load-command")
+}
+
 /// The values of an option that may be repeated, in the words of a command line as far as these are options.
 pub fn every_value<'a>(words: &'a [String], name: &str) -> Vec<&'a str> {
     let own = words.iter().take_while(|word| *word != "--").enumerate();

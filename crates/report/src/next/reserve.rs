@@ -2,7 +2,7 @@
 //! thread.
 
 use super::device::IN_EVERY_CONTEXT;
-use super::options::{as_written, every_value, every_written, exact_time, roundest, value_of};
+use super::options::{every_value, exact_time, roundest, same_load, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhaseRow, PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
@@ -243,11 +243,6 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
         "sudo punctual record -D 60s --why {within} --why-stage response{whom} --period {period}{load}{command}"
     );
     NextStep::new("records what makes its jobs late", record)
-}
-
-/// The options for what else ran.
-fn same_load(words: &[String]) -> String {
-    as_written(words, "", "--load") + &every_written(words, "--load-command")
 }
 
 /// Twice as many attempts as before.

@@ -2,7 +2,7 @@
 
 use super::NextStep;
 use super::device::Around;
-use super::options::{as_written, value_of};
+use super::options::{as_written, same_load, value_of};
 use crate::device::study::{Evidence, StudyReport, options};
 use crate::device::{Run, VerifiedRow};
 use crate::layout::shell_word;
@@ -24,25 +24,27 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
     let (spec, cpu) = (shell_word(&run.written(device)), Around::of(run, known_loads).cpu);
     let words = &run.document.provenance.command_line;
     let work = as_written(words, "", "--work") + &as_written(words, "", "--profiles");
+    let load = same_load(words);
     let step = match study.least_intrusive {
         _ if study.interrupted => {
             let duration = as_written(words, "-D", "--duration");
             NextStep::new(
                 "makes all runs of the study",
-                format!("sudo punctual device study {spec}{cpu}{work}{duration}"),
+                format!("sudo punctual device study {spec}{cpu}{work}{load}{duration}"),
             )
         }
         Some(recommended) => {
             let (context, how) = (shell_word(recommended), options(study, recommended));
             let seconds = longer_s(Evidence::of(study, recommended).map_or(0, |evidence| evidence.ran_ns));
-            let command = format!(
-                "sudo punctual device run {spec} --context {context}{how}{cpu}{work} --load mixed -D {seconds}s"
-            );
-            NextStep::new("tries it there beside a load, at least ten times as long as the study did", command)
+            let (load, which) = if load.is_empty() { (" --load mixed".to_owned(), "a") } else { (load, "the same") };
+            let command =
+                format!("sudo punctual device run {spec} --context {context}{how}{cpu}{work}{load} -D {seconds}s");
+            let purpose = format!("tries it there beside {which} load, at least ten times as long as the study did");
+            NextStep::new(&purpose, command)
         }
         None => NextStep::new(
             "finds the smallest reservation that is enough for it",
-            format!("sudo punctual reserve {spec}{work}"),
+            format!("sudo punctual reserve {spec}{work}{load}"),
         ),
     };
     vec![step]
@@ -165,6 +167,12 @@ mod tests {
         let run = Run { path: Path::new("s/01"), document: &own, activations: &activations };
         let steps = after_study(&crate::device::study::tests::study_of(Ok(run), Some(true)), &[]);
         assert_eq!(steps[0].command, "sudo punctual reserve 'sdr x8' --profiles mine.toml");
+        own.provenance.command_line.extend(["--load-command".to_owned(), "make -j2".to_owned()]);
+        let run = Run { path: Path::new("s/01"), document: &own, activations: &activations };
+        let study = crate::device::study::tests::study_of(Ok(run), Some(true));
+        let beside = after_study(&StudyReport { least_intrusive: Some("irq"), ..study }, &[]).remove(0);
+        assert!(beside.command.contains(" --profiles mine.toml --load-command 'make -j2' -D "), "{beside:?}");
+        assert!(beside.purpose.contains("beside the same load"), "{beside:?}");
         assert_eq!([0, 3_000_000_000, 10_200_000_000].map(longer_s), [60, 60, 110]);
         assert!(after(Some("reservation:302us/640us"), false, true).contains(" reservation:302us/640us --compete "));
         assert_eq!(after(None, false, true), "sudo punctual reserve 'sdr x8'");

@@ -40,6 +40,8 @@ pub struct StudyPlan {
     pub work: DeviceWork,
     /// The CPU.
     pub cpu: u32,
+    /// What keeps the machine busy; each run starts it anew.
+    pub load: Load,
     /// How long all runs measure, ns.
     pub duration_ns: u64,
     /// The directory for the recordings.
@@ -198,9 +200,11 @@ pub fn least(profile: &Profile) -> (usize, u64) {
 /// Starting a run and calibrating its work takes about this long, ns.
 const START_NS: u64 = 600_000_000;
 
-/// How long a study that measures for `duration_ns` takes in all, ns: its runs have to be started, too.
-pub fn study_takes(profile: &Profile, duration_ns: u64) -> u64 {
-    duration_ns.saturating_add(least(profile).0 as u64 * START_NS)
+/// How long a study takes in all, ns: its runs have to be started, too, and its load with each.
+pub fn study_takes(plan: &StudyPlan) -> u64 {
+    let warm_up_ns = u64::try_from(plan.load.warm_up.as_nanos()).unwrap_or(u64::MAX);
+    let runs = least(&plan.profile).0 as u64;
+    plan.duration_ns.saturating_add(warm_up_ns.saturating_add(START_NS).saturating_mul(runs))
 }
 
 /// Carries out a study. `observe` is told the point's number, how many there are, and what it is.
@@ -222,7 +226,7 @@ pub fn study(
         let run_plan = DeviceRunPlan {
             devices: point.part.iter().cloned().collect(),
             competitors: point.competitors.clone(),
-            load: Load::none(),
+            load: plan.load.clone(),
             running: LoadInfo::default(),
             cpus: vec![plan.cpu],
             duration_ns: each_ns,
@@ -341,6 +345,27 @@ mod tests {
         for point in &points {
             assert!(!file_name(point).contains('/'));
         }
+    }
+
+    #[test]
+    fn a_study_takes_the_warm_up_of_its_load_for_each_of_its_runs() {
+        let profile = Catalogue::shipped().find("v90").unwrap().clone();
+        let (runs, _) = least(&profile);
+        let takes = |load: Load| {
+            study_takes(&StudyPlan {
+                profile: profile.clone(),
+                work: DeviceWork::Filter,
+                cpu: 0,
+                load,
+                duration_ns: 120_000_000_000,
+                directory: PathBuf::new(),
+                command_line: Vec::new(),
+            })
+        };
+        let idle_ns = takes(Load::none());
+        let warm_up = std::time::Duration::from_secs(5);
+        assert_eq!(idle_ns, 120_000_000_000 + runs as u64 * START_NS);
+        assert_eq!(takes(Load { warm_up, ..Load::none() }) - idle_ns, runs as u64 * 5_000_000_000);
     }
 
     #[test]

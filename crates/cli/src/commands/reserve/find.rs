@@ -8,7 +8,6 @@ use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
 use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, Stuck};
-use punctual_load::Load;
 use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
 use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, compare};
@@ -132,13 +131,11 @@ pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Resul
     if arguments.apply && arguments.rounds == 0 {
         return Err(Usage("--apply needs a proof: leave out --rounds 0".to_owned()).into());
     }
-    let mut load = Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?;
-    arguments.load_command.iter().for_each(|command| load.add_shell_command(command));
     Ok(ReservePlan {
         subject,
         thread: arguments.thread.first().cloned(),
         deadline_ns: arguments.deadline,
-        load,
+        load: arguments.busy.together(None)?,
         measure_ns: arguments.measure,
         attempts: arguments.attempts,
         attempt_ns: arguments.attempt,

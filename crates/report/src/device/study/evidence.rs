@@ -4,11 +4,13 @@ use super::{Row, StudyReport};
 use crate::device::verdict::came;
 use punctual_device::{MAX_USED, used};
 use punctual_forecast::garwood;
-use punctual_recording::{agreeing, counted, format_ns, grouped};
+use punctual_recording::{NO_LOAD, agreeing, counted, format_ns, grouped};
 
 /// What was seen of a context in all of its runs, except those that only process the newest block.
 pub(crate) struct Evidence<'a> {
     context: &'a str,
+    /// What ran beside all of it.
+    load: &'a str,
     /// What it kept up beside, each once; `None`: alone.
     beside: Vec<Option<&'a str>>,
     blocks: u64,
@@ -31,6 +33,7 @@ impl<'a> Evidence<'a> {
         let of_context = |row: &&Row<'_>| row.group != "slots" && row.context == context;
         let mut evidence = Evidence {
             context,
+            load: study.load().unwrap_or(NO_LOAD),
             beside: Vec::new(),
             blocks: 0,
             late: 0,
@@ -69,9 +72,13 @@ impl<'a> Evidence<'a> {
         let beside: Vec<String> = (self.beside.iter())
             .map(|competitor| competitor.map_or_else(|| "alone".to_owned(), |what| format!("beside {what}")))
             .collect();
+        let load = match self.load {
+            NO_LOAD => "no load added".to_owned(),
+            load => format!("under {load}"),
+        };
         let whose = if self.late > 0 { ", only while the machine kept even FIFO 99 from the CPU" } else { "" };
         format!(
-            "{} of {} {} late in {}{whose} ({}; no other load). With 95 %, that leaves at most 1 late block in {}: it is too \
+            "{} of {} {} late in {}{whose} ({}; {load}). With 95 %, that leaves at most 1 late block in {}: it is too \
              early to say that it holds for longer, or beside more.",
             grouped(self.late),
             counted(self.blocks, "block"),
@@ -192,7 +199,7 @@ mod tests {
         let said = irq.sentence();
         assert!(said.starts_with("0 of 3,000 blocks were late in "), "{said}");
         assert!(
-            said.contains("(beside spin:normal; no other load). With 95 %, that leaves at most 1 late block in 1,001:")
+            said.contains("(beside spin:normal; no load added). With 95 %, that leaves at most 1 late block in 1,001:")
         );
         assert!(irq.room().contains("at worst it used 25 % of its time"), "{}", irq.room());
         let passed = passed_over(&study, &irq);

@@ -12,8 +12,9 @@ pub use text::text;
 pub use verdict::{is_untried, verdict};
 
 use crate::device::Run;
+use crate::load_name;
 use punctual_device::Profile;
-use punctual_recording::DeviceSummary;
+use punctual_recording::{DeviceSummary, NO_LOAD};
 
 /// One run of a study.
 pub struct Row<'a> {
@@ -72,6 +73,21 @@ pub struct StudyReport<'a> {
 }
 
 impl StudyReport<'_> {
+    /// What ran beside every run; `None`: none was made, so that nothing is known. A study has one load.
+    fn load(&self) -> Option<&str> {
+        self.rows.iter().find_map(|row| row.run.as_ref().ok()).map(|run| load_name(run.document))
+    }
+
+    /// Says under which load the runs were made, or that none was added.
+    fn load_in_words(&self) -> Option<String> {
+        Some(match self.load()? {
+            NO_LOAD => {
+                "No load was added: what ran beside the device is whatever else this machine was doing.".to_owned()
+            }
+            load => format!("The load {load} ran beside every run."),
+        })
+    }
+
     /// Says that this is not the device of the paper, and what follows from that.
     fn scaling(&self) -> Option<&'static str> {
         let is_papers = self.rows.iter().any(|row| row.paper.is_some());
@@ -178,6 +194,33 @@ pub(crate) mod tests {
         for heading in ["work p50", "elapsed max", "bystander max"] {
             assert!(shown.contains(heading), "{heading}: {shown}");
         }
+    }
+
+    #[test]
+    fn the_load_beside_the_runs_is_said_and_so_is_that_none_was_added_or_that_it_failed() {
+        let mut document = crate::device::run::tests::document();
+        let device =
+            DeviceSummary { context: "irq".to_owned(), arrived: 800, processed: 800, ..DeviceSummary::default() };
+        let activations = ActivationDocument { devices: vec![device], ..ActivationDocument::default() };
+        let said = |document: &punctual_recording::Document| {
+            let run = Run { path: Path::new("a"), document, activations: &activations };
+            let study = StudyReport { least_intrusive: Some("irq"), ..study_of(Ok(run), Some(true)) };
+            (text(&study), html(&study, &[]))
+        };
+        let (idle, page) = said(&document);
+        let none = "No load was added: what ran beside the device is whatever else this machine was doing.";
+        assert!(idle.contains(none) && page.contains(none), "{idle}");
+        assert!(idle.contains("; no load added)") && !idle.contains("load failed"), "{idle}");
+        document.provenance.load.name = "make -j2 <all>".to_owned();
+        document.provenance.load.failure = Some("`make` ended with code 2".to_owned());
+        let (loaded, page) = said(&document);
+        assert!(loaded.contains("The load make -j2 <all> ran beside every run."), "{loaded}");
+        assert!(page.contains("The load make -j2 &lt;all&gt; ran beside every run.") && !page.contains(none), "{page}");
+        assert!(loaded.contains("; under make -j2 <all>)"), "{loaded}");
+        let note = "note: irq beside spin:normal: the load failed, so this was not measured under it: `make` ended with code 2\n";
+        assert!(loaded.contains(note), "{loaded}");
+        // Nothing ran, so that nothing is known of what ran beside it.
+        assert!(!text(&study_of(Err("refused"), None)).contains("load was added"));
     }
 
     #[test]

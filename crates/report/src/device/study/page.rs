@@ -34,11 +34,12 @@ pub fn html(study: &StudyReport<'_>, next: &[NextStep]) -> String {
          Linux's contexts: {} of work every {}, {} buffers. The bystander is a FIFO 95 thread that wakes every 1 ms on \
          the same CPU. Times are in microseconds. <i>Machine's</i> underruns came while even a FIFO 99 thread was kept from the \
          CPU. <i>Work</i> is what a block's work took, <i>bystander max</i> the longest time between two of the \
-         bystander's callbacks. The simulator was asked about a machine without interference.{}</p>\n",
+         bystander's callbacks. The simulator was asked about a machine without interference.{}{}</p>\n",
         escape(&format_ns(study.profile.compute_ns)),
         escape(&format_ns(study.profile.period_ns)),
         study.profile.buffers,
-        study.scaling().map_or_else(String::new, |scaling| format!(" {}", escape(scaling)))
+        study.scaling().map_or_else(String::new, |scaling| format!(" {}", escape(scaling))),
+        study.load_in_words().map_or_else(String::new, |load| format!(" {}", escape(&load)))
     );
     let mut parts = vec![Part::new("about", "What was tried", about)];
     for (group, title) in GROUPS {

@@ -93,8 +93,8 @@ pub fn text(study: &StudyReport<'_>) -> String {
         format_ns(study.profile.period_ns),
         study.profile.buffers
     );
-    if let Some(scaling) = study.scaling() {
-        let _ = writeln!(text, "{scaling}");
+    for said in study.scaling().map(str::to_owned).into_iter().chain(study.load_in_words()) {
+        let _ = writeln!(text, "{said}");
     }
     for (group, title) in GROUPS {
         let rows = study.rows.iter().filter(|row| row.group == group);

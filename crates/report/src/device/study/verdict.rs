@@ -130,7 +130,22 @@ fn unjudged(study: &StudyReport<'_>) -> String {
 /// What must be known before believing the tables.
 pub(super) fn notes(study: &StudyReport<'_>) -> Vec<String> {
     let of_rows = study.rows.iter().flat_map(|row| [unjudged_note(row), not_served_note(row)]);
-    calibration_note(study).into_iter().chain(of_rows.flatten()).collect()
+    calibration_note(study).into_iter().chain(load_note(study)).chain(of_rows.flatten()).collect()
+}
+
+/// The first run whose load failed, with why, and how many others there are.
+fn load_note(study: &StudyReport<'_>) -> Option<String> {
+    let failed = study.rows.iter().filter_map(|row| {
+        let run = row.run.as_ref().ok()?;
+        Some((row.name(), run.document.provenance.load.failed_in_words()?))
+    });
+    let failed: Vec<(String, String)> = failed.collect();
+    let (name, why) = failed.first()?;
+    let more = match failed.len() - 1 {
+        0 => String::new(),
+        more => format!(" (so it did in {})", counted(more, "other run")),
+    };
+    Some(format!("{name}: the {why}{more}"))
 }
 
 /// The runs in which a block's work took another time than was asked for, each with that time.
