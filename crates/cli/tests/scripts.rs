@@ -45,6 +45,25 @@ else:
     print(json.dumps({"verdict": "", "modelled": "No caches.", "notes": ["a note"], "systems": systems}))
 "#;
 
+/// Finds a reservation for every program, of which the third is late with it; the fourth gets no answer until somebody has mended
+/// that. Notes who asked.
+const RESERVATIONS: &str = r#"#!/usr/bin/env python3
+import json, os, sys
+words = sys.argv[1:]
+seed = words[words.index("--") + 5]
+with open("asked", "a") as asked:
+    asked.write(seed + "\n")
+reserved = {"budget_ns": 2000000, "period_ns": 10000000}
+if words[1] == "run":
+    print("5900 3.100" + (" 10.0:10.5" if seed == "3" else ""))
+elif seed == "4" and not os.path.exists("mended"):
+    print("error: no room")
+else:
+    judged = {"predicted_by_rule": True, "predicted_by_supply": False, "class": "sufficient", "reservation": reserved}
+    trials = [{"setting": "reservation", **judged}]
+    print(json.dumps({"recommended": reserved, "found": reserved, "grid": 80, "trials": trials}))
+"#;
+
 /// Runs a script in this directory, where `punctual` is this program.
 fn run(directory: &Path, script: &str, punctual: &str, words: &[&str]) -> Output {
     let program = directory.join("punctual");
@@ -53,6 +72,8 @@ fn run(directory: &Path, script: &str, punctual: &str, words: &[&str]) -> Output
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(script);
     let mut command = Command::new("python3");
     command.arg(script).args(words).current_dir(directory).env("PUNCTUAL", program);
+    // What would be compiled is not started by a made-up `punctual`.
+    command.env("CC", "true");
     command.output().unwrap()
 }
 
@@ -111,4 +132,57 @@ fn a_scenario_here_and_in_the_lab_is_compared_stage_by_stage() {
     // What was recorded of another scenario is not compared with this one.
     let other = ask("11s");
     assert!(code(&other) == 1 && stderr(&other).contains("holds another scenario"), "{}", stderr(&other));
+}
+
+#[test]
+fn the_programs_of_reserve_check_fit_into_several_slots() {
+    if !has_python() {
+        return skip("the_programs_of_reserve_check", "python3 is not installed");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let ask = |seconds| {
+        let words = ["4", seconds, "--count", "2", "--results", "results"];
+        run(directory.path(), "reserve-check", RESERVATIONS, &words)
+    };
+    let asked = || std::fs::read_to_string(directory.path().join("asked")).unwrap().replace('\n', "");
+    let rows = |said: &str| said.lines().filter(|line| line.contains("2000us/10000us")).count();
+    let first = ask("1");
+    assert_eq!((code(&first), rows(&stdout(&first)), asked()), (0, 2, "111222".to_owned()), "{}", stderr(&first));
+    assert!(
+        stdout(&first).contains("2 of 4 without a result yet: the same command measures the next"),
+        "{}",
+        stdout(&first)
+    );
+    assert!(
+        stderr(&first).contains("program 2 of 4: ") && stderr(&first).contains(", number 2 of 2 now, about 0 min left")
+    );
+    // The third is late, and the fourth gives no answer: it is asked again, and nobody else is.
+    let second = ask("1");
+    assert_eq!(
+        (code(&second), rows(&stdout(&second)), asked()),
+        (1, 3, "11122233344".to_owned()),
+        "{}",
+        stderr(&second)
+    );
+    assert!(stdout(&second).contains("error: no room"), "{}", stdout(&second));
+    assert!(stdout(&second).contains("1 of 4 without a result yet"), "{}", stdout(&second));
+    assert!(stdout(&second).contains("sufficient over 1 s: 2 of 4;"), "{}", stdout(&second));
+    std::fs::write(directory.path().join("mended"), "").unwrap();
+    let third = ask("1");
+    assert_eq!(
+        (code(&third), rows(&stdout(&third)), asked()),
+        (1, 4, "11122233344444".to_owned()),
+        "{}",
+        stderr(&third)
+    );
+    assert!(
+        stdout(&third).contains("sufficient over 1 s: 3 of 4; at most 1.25 times the smallest: 4;"),
+        "{}",
+        stdout(&third)
+    );
+    assert!(!stdout(&third).contains("without a result yet"), "{}", stdout(&third));
+    // With everything there, nothing is measured; results of other settings are not mixed with these.
+    assert_eq!((rows(&stdout(&ask("1"))), asked().len()), (4, 14));
+    let other = ask("2");
+    assert!(code(&other) == 1 && stderr(&other).contains("holds results of other settings"), "{}", stderr(&other));
 }
