@@ -10,17 +10,18 @@ fn file(directory: &std::path::Path) {
     std::fs::write(directory.join("a.gz"), bytes).unwrap();
 }
 
-/// Calls in each of these contexts, beside so many competitors; returns in how many the file arrived, and how many this
-/// machine does not allow.
-fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)]) -> (usize, usize) {
+/// Calls in each of these contexts, beside so many competitors, by punctual's pump or another; returns in how many the file
+/// arrived, and how many this machine does not allow.
+fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str) -> (usize, usize) {
     let (mut skipped, mut met) = (0, 0);
     for &(context, competitors) in contexts {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
+        words.extend(["--pump", pump]);
         words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
         let output = run(directory, &words);
         if stderr(&output).contains("not permitted") || stderr(&output).contains("may not") {
             let name = "a_file_arrives_exact_in_each_context_of_a_thread";
-            punctual_testing::skip(name, format!("{context}: {}", stderr(&output)));
+            punctual_testing::skip(name, format!("{context}, {pump}: {}", stderr(&output)));
             skipped += 1;
             continue;
         }
@@ -62,11 +63,31 @@ fn a_file_arrives_exact_in_each_context_of_a_thread() {
     let some = if support::tests_all() { &all[..] } else { &all[..2] };
     // Where a busy machine let none come about, they are made again.
     let met = support::attempts(3).find_map(|_| {
-        let (met, skipped) = calls_in(directory.path(), some);
+        let (met, skipped) = calls_in(directory.path(), some, "punctual");
         eprintln!("a file arrived in {met} of {} contexts, {skipped} not allowed here", some.len());
         (met > 0 || skipped == some.len()).then_some(met)
     });
     assert!(met.is_some(), "none of the calls in {some:?} came about, three times");
+}
+
+/// The datapump of a library works in a thread as punctual's own does; what is counted of the call holds for it, too.
+#[test]
+fn a_file_arrives_over_the_pump_of_spandsp_in_a_thread_or_that_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    if let Err(missing) = punctual_spandsp::Library::load() {
+        let words = ["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", "thread:other"];
+        let output = run(directory.path(), &words);
+        let said = stderr(&output);
+        assert_eq!((code(&output), said.lines().count()), (1, 1), "{said}");
+        assert!(said.contains(&missing.to_string()), "{said}");
+        return punctual_testing::skip("modem transfer over spandsp in a thread", missing);
+    }
+    let met = support::attempts(3).find_map(|_| {
+        let (met, skipped) = calls_in(directory.path(), &[("thread:24", 1)], "v22bis");
+        (met > 0 || skipped == 1).then_some(met)
+    });
+    assert!(met.is_some(), "none of three calls over spandsp's pump came about");
 }
 
 /// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine

@@ -133,8 +133,19 @@ fn a_file_arrives_over_the_pump_of_spandsp_or_that_is_said_to_be_missing() {
     assert_eq!((code(&output), answer["pump"].as_str()), (0, Some("V.22bis of spandsp")), "{answer}");
     let attempt = &answer["attempts"][0];
     assert_eq!((attempt["exact"].as_bool(), attempt["received_bytes"].as_u64()), (Some(true), Some(500)));
-    let output = run(directory.path(), &["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", "thread:other"]);
-    assert_eq!(code(&output), 129, "{}", stderr(&output));
+}
+
+/// The reason does not depend on whether the library is installed.
+#[test]
+fn no_interrupt_runs_the_pump_of_a_library() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 500);
+    for context in ["irq", "softirq"] {
+        let output = run(directory.path(), &["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", context]);
+        let said = stderr(&output);
+        assert_eq!((code(&output), said.lines().count()), (129, 1), "{said}");
+        assert!(said.contains("code for user space, which no interrupt can run: give --context thread:80"), "{said}");
+    }
 }
 
 #[test]

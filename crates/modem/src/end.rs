@@ -29,6 +29,22 @@ pub trait Pump {
     fn status(&self) -> PumpStatus;
 }
 
+impl Pump for Box<dyn Pump> {
+    fn process(
+        &mut self,
+        received: &[i16],
+        sent: &mut [i16],
+        next_bit: &mut dyn FnMut() -> bool,
+        push_bit: &mut dyn FnMut(bool),
+    ) {
+        (**self).process(received, sent, next_bit, push_bit);
+    }
+
+    fn status(&self) -> PumpStatus {
+        (**self).status()
+    }
+}
+
 /// What makes bits from bytes above a pump. Times are samples during which the pump was connected.
 pub trait Layer {
     /// The pump is connected for the first time, and this end made the call.

@@ -348,6 +348,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pump_of_a_kind_that_only_its_maker_knows_makes_the_same_call() {
+        let with = |pumps: [Box<dyn Pump>; 2]| {
+            call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap()
+        };
+        let unknown = with([Box::new(Signs::default()), Box::new(Signs::default())]);
+        let pumps = [Signs::default(), Signs::default()];
+        let known = call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap();
+        assert_eq!((unknown.attempt, unknown.received.as_slice()), (known.attempt, &b"text"[..]));
+    }
+
+    #[test]
     fn whoever_stops_it_gets_no_attempt() {
         let pumps = [Signs::default(), Signs::default()];
         let stopped = call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, ns| ns < 2_000_000_000);

@@ -192,9 +192,9 @@ pub(crate) struct ModemTransferArguments {
     /// Render an HTML report with the samples that were pending in each call
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Whose datapumps both ends have, in virtual time: v22bis is that of the library spandsp, where it is installed, at 2,400
-    /// bit/s whatever --rate says
-    #[arg(long, value_name = "PUMP", default_value = "punctual", conflicts_with = "context")]
+    /// Whose datapumps both ends have: v22bis is that of the library spandsp, where it is installed, at 2,400 bit/s whatever
+    /// --rate says; in virtual time or by a thread, since no interrupt can run it
+    #[arg(long, value_name = "PUMP", default_value = "punctual")]
     pub(crate) pump: PumpName,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
     #[arg(long, value_name = "X/Y", value_parser = slots)]

@@ -12,6 +12,7 @@ use punctual_kernel::scheduling::{allowed_cpus, check_allowed};
 use punctual_load::Load;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, Step};
+use punctual_modem::judge::Pair;
 use punctual_modem::virtual_time::{Direction, FarEnd};
 use punctual_recording::{LoadInfo, format_ns, input, without_error_number};
 use punctual_report::device::Run;
@@ -47,27 +48,28 @@ pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow:
         ..experiment(&arguments.options)
     };
     let plan = arguments.context.map(|context| live_plan(arguments, experiment, context, &bytes)).transpose()?;
+    // Before anything is started beside the calls.
+    let library = match arguments.pump {
+        PumpName::Punctual => None,
+        PumpName::V22bis => Some(Library::load()?),
+    };
+    let pump = library.map(|_| "V.22bis of spandsp");
     let steps = Steps::new(arguments.options.quiet);
     match &plan {
         None => {
             let mut steps = steps;
-            let library = match arguments.pump {
-                PumpName::Punctual => None,
-                PumpName::V22bis => Some(Library::load()?),
-            };
             let progress = &mut |step: Step| show(&mut steps, &step, bytes.len());
             let transfer = match library {
                 None => experiment.transfer(&bytes, progress),
                 Some(library) => experiment.transfer_with(&bytes, &mut || v22bis(library), progress),
             };
-            let pump = library.map(|_| "V.22bis of spandsp");
             let interrupted = steps.done();
             let file = arguments.file.display().to_string();
             let sent =
                 Sent { file: &file, experiment: &experiment, pump, transfer: &transfer, interrupted, live: None };
             tell(arguments, &sent, output)
         }
-        Some(plan) => in_real_time(arguments, plan, &bytes, steps, output),
+        Some(plan) => in_real_time(arguments, (plan, pump), &bytes, steps, output),
     }
 }
 
@@ -77,9 +79,15 @@ fn v22bis(library: &'static Library) -> Option<[Resampled<V22bis>; 2]> {
     Some([end(true)?, end(false)?])
 }
 
+/// The same, each of a kind that only this crate knows, for the thread that makes a call.
+fn their_pumps() -> Option<Pair> {
+    let [calling, answering] = v22bis(Library::load().ok()?)?;
+    Some([Box::new(calling), Box::new(answering)])
+}
+
 fn in_real_time(
     arguments: &ModemTransferArguments,
-    plan: &LivePlan,
+    (plan, pump): (&LivePlan, Option<&str>),
     bytes: &[u8],
     mut steps: Steps,
     output: Output,
@@ -108,7 +116,7 @@ fn in_real_time(
         devices: devices.map(|run| Run { path: &run.path, document: &run.document, activations: &run.activations }),
     };
     let experiment = &plan.experiment;
-    let (pump, transfer) = (None, &made.transfer);
+    let transfer = &made.transfer;
     tell(arguments, &Sent { file: &file, experiment, pump, transfer, interrupted, live: Some(live) }, output)
 }
 
@@ -146,6 +154,10 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// What cannot be where interrupts work on a modem's samples.
 fn check_in_kernel(arguments: &ModemTransferArguments, context: Context) -> anyhow::Result<()> {
+    if arguments.pump != PumpName::Punctual {
+        let why = "a library's datapump is code for user space, which no interrupt can run";
+        bail!(Usage(format!("{why}: give --context thread:80 or a reservation, or leave out --pump")));
+    }
     if arguments.modems > 1 {
         bail!(Usage(format!("one modem works in {context} here: leave out --modems")));
     }
@@ -182,6 +194,7 @@ fn live_plan(
     Ok(LivePlan {
         experiment,
         context,
+        pumps: (arguments.pump == PumpName::V22bis).then_some(their_pumps as fn() -> Option<Pair>),
         modems: arguments.modems,
         cpus,
         competitors: arguments.competitor.clone(),

@@ -12,6 +12,7 @@ use punctual_kernel::rests::{Resting, RoomBelow, Times};
 use punctual_kernel::scheduling::{Scheduling, allowed_cpus};
 use punctual_kernel::{Refused, clock, steal};
 use punctual_modem::adapter::time_of;
+use punctual_modem::end::Pump;
 use punctual_modem::experiment::Step;
 use punctual_modem::transfer::{Attempt, Course, LiveAttempt};
 use punctual_modem::virtual_time::Live;
@@ -206,20 +207,24 @@ fn start(
     let told = Arc::clone(&serving.told);
     let (tell, entered) = mpsc::channel();
     let (telephone, call) = (experiment.telephone, experiment.plan(bytes));
-    let live = (!context.is_in_kernel()).then(|| Live::new(&telephone, call, seed, bytes));
-    // The kernel's part of a call belongs to the thread that makes it.
+    let theirs = plan.pumps;
+    let is_ours_here = !context.is_in_kernel() && theirs.is_none();
+    let live = is_ours_here.then(|| Live::new(&telephone, call, seed, bytes));
+    // The kernel's part of a call, and others' datapumps, belong to the thread that makes the call.
     let bytes = if live.is_none() { bytes.to_vec() } else { Vec::new() };
     let body = move || {
         let its = Arc::clone(&serving.told);
         its.tid.store(clock::thread_id(), Relaxed);
-        let came = match live {
-            None => interrupts::enter_and_serve(serving, context, &tell, (&telephone, call, seed), &bytes),
-            Some(live) => {
-                let scheduling = enter(context, cpu);
-                let has_entered = scheduling.is_ok();
-                let _ = tell.send(scheduling);
-                if has_entered { serving.wait_and_serve(live) } else { None }
+        let came = match (live, theirs.map(|make| make())) {
+            (Some(live), _) => serving.enter_and_serve(context, &tell, live),
+            (None, Some(Some(pumps))) => {
+                serving.enter_and_serve(context, &tell, Live::over(pumps, &telephone, call, seed, &bytes))
             }
+            (None, Some(None)) => {
+                let _ = tell.send(Err(Refused::because("making others' datapumps", "there is no memory for them")));
+                None
+            }
+            (None, None) => interrupts::enter_and_serve(serving, context, &tell, (&telephone, call, seed), &bytes),
         };
         its.is_over.store(true, Relaxed);
         came
@@ -270,7 +275,20 @@ impl Host {
 }
 
 impl Serving {
-    fn wait_and_serve(self, live: Live) -> Option<OneCall> {
+    /// Takes up the context, tells how that is scheduled, and makes the call.
+    fn enter_and_serve<P: Pump>(
+        self,
+        context: Context,
+        tell: &mpsc::Sender<Result<Scheduling, Refused>>,
+        live: Live<P>,
+    ) -> Option<OneCall> {
+        let scheduling = enter(context, self.beside.cpu);
+        let has_entered = scheduling.is_ok();
+        let _ = tell.send(scheduling);
+        if has_entered { self.wait_and_serve(live) } else { None }
+    }
+
+    fn wait_and_serve<P: Pump>(self, live: Live<P>) -> Option<OneCall> {
         loop {
             let began_ns = self.common.began_ns.load(Relaxed);
             if self.common.stop.load(Relaxed) {
@@ -286,7 +304,7 @@ impl Serving {
     }
 
     /// One block after another, each when it is complete, until the call is over.
-    fn serve(mut self, mut live: Live, mut resting: Option<Resting>, began_ns: u64) -> OneCall {
+    fn serve<P: Pump>(mut self, mut live: Live<P>, mut resting: Option<Resting>, began_ns: u64) -> OneCall {
         let since = || clock::monotonic_ns().saturating_sub(began_ns);
         let mut host = Host::begin(&self.cpus);
         let beside = &mut self.beside;
@@ -336,7 +354,7 @@ impl Serving {
 }
 
 /// The line goes on until then, a block at a time: after a long absence that is work for a while.
-fn catch_up(live: &mut Live, until_ns: u64, rest: &mut dyn FnMut()) {
+fn catch_up<P: Pump>(live: &mut Live<P>, until_ns: u64, rest: &mut dyn FnMut()) {
     rest();
     while live.next_block_ns() < until_ns && live.advance(live.next_block_ns()).is_none() {
         rest();
