@@ -1,4 +1,4 @@
-//! `punctual modem transfer --context`: a thread of this machine receives a file in real time.
+//! `punctual modem transfer --context`: a thread of this machine receives a file in real time; and a device whose work is such a modem.
 
 mod support;
 
@@ -88,6 +88,39 @@ fn a_file_arrives_over_the_pump_of_spandsp_in_a_thread_or_that_is_said_to_be_mis
         (met > 0 || skipped == 1).then_some(met)
     });
     assert!(met.is_some(), "none of three calls over spandsp's pump came about");
+}
+
+/// A device's thread is the calling end of a call by the library: what it works on is right, and what it misses is counted.
+#[test]
+fn a_device_works_on_a_call_of_spandsp_or_that_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let device = ["device", "run", "modem", "--work", "spandsp", "--context", "thread:80", "-D", "2s"];
+    let words = [&device[..], &["-q", "--json", "-o", "d"]].concat();
+    if let Err(missing) = punctual_spandsp::Library::load() {
+        let output = run(directory.path(), &words);
+        let answer = json(&output);
+        assert_eq!((code(&output), answer["error"].as_str()), (1, Some(missing.to_string().as_str())), "{answer}");
+        return punctual_testing::skip("a device's work by spandsp", missing);
+    }
+    requires!("a_device_works_on_a_call_of_spandsp", "real-time priority");
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let answer = json(&output);
+    let (device, decoded) = (&answer["contexts"][0], &answer["contexts"][0]["decoded"]);
+    assert_eq!((&decoded["signal"], &decoded["unit"]), (&"spandsp's V.22bis".into(), &"sample".into()), "{answer}");
+    let of = |name: &str| decoded[name].as_u64().unwrap_or_else(|| panic!("no {name}: {decoded}"));
+    // A block of 8 ms has 64 samples of a telephone line; the last block may have been cut short.
+    let processed = device["blocks"]["processed"].as_u64().unwrap();
+    assert!(processed > 50 && of("symbols") >= 64 * processed && of("symbols").is_multiple_of(64), "{answer}");
+    assert!(of("bits") > 0, "{decoded}");
+    if of("skipped") == 0 {
+        assert_eq!((of("wrong"), of("missing"), of("connections_lost")), (0, 0, 0), "{decoded}");
+    } else {
+        assert!(of("missing") > 0, "{decoded}");
+    }
+    assert!(answer["next"].as_array().unwrap().is_empty(), "what comes next would run another work: {answer}");
+    let text = stdout(&run(directory.path(), &["report", "d"]));
+    assert!(text.contains("V.22bis") && !text.contains("echo canceller"), "{text}");
 }
 
 /// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine

@@ -140,11 +140,26 @@ fn a_file_arrives_over_the_pump_of_spandsp_or_that_is_said_to_be_missing() {
 fn no_interrupt_runs_the_pump_of_a_library() {
     let directory = tempfile::tempdir().unwrap();
     file(directory.path(), 500);
-    for context in ["irq", "softirq"] {
-        let output = run(directory.path(), &["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", context]);
-        let said = stderr(&output);
-        assert_eq!((code(&output), said.lines().count()), (129, 1), "{said}");
-        assert!(said.contains("code for user space, which no interrupt can run: give --context thread:80"), "{said}");
+    let mut met = 0;
+    for words in [&["modem", "transfer", "a.gz", "--pump", "v22bis"], &["device", "run", "modem", "--work", "spandsp"]]
+    {
+        for context in ["irq", "softirq"] {
+            let output = run(directory.path(), &[&words[..], &["--context", context]].concat());
+            let said = stderr(&output);
+            assert_eq!(code(&output), 129, "{words:?}: {said}");
+            let why = "code for user space, which no interrupt can run: give --context thread:80";
+            assert!(said.contains(why), "{words:?}: {said}");
+            met += 1;
+        }
+    }
+    assert_eq!(met, 4);
+    for (words, why) in [
+        (&["reserve", "modem", "--work", "spandsp"][..], "run`, `mix` and `verify` only: give decode or filter"),
+        (&["device", "run", "modem", "--work", "spandsp", "--phases", "64@8kHz"][..], "--phases goes with the filter"),
+    ] {
+        let output = run(directory.path(), words);
+        assert_eq!(code(&output), 129, "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{words:?}: {}", stderr(&output));
     }
 }
 

@@ -41,6 +41,7 @@ fn measure(context: &str, wake: Wake, cpu: u32) -> Result<String, Box<dyn std::e
         compete: false,
         decodes: None,
         own: None,
+        guest: None,
         without_taps: false,
         refuse_every: 0,
     };

@@ -24,6 +24,13 @@ impl Sampling {
         Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
     }
 
+    /// How a profile runs if it has a telephone line's 8,000 samples a second, whatever its own are.
+    pub fn telephone(profile: &Profile) -> Sampling {
+        let samples = u128::from(profile.period_ns) * 8_000 / 1_000_000_000;
+        let samples = u32::try_from(samples).unwrap_or(u32::MAX).clamp(1, 1 << 16);
+        Sampling { samples, ring: samples.saturating_mul(profile.buffers) }
+    }
+
     /// Whether a block of a profile is not as long as the device's own: what is filtered only has to be samples.
     pub fn is_nominal(profile: &Profile) -> bool {
         profile.signal.is_none() && !has_real_ones(&profile.id)
@@ -63,6 +70,8 @@ mod tests {
         assert_eq!(of("v90"), Sampling { samples: 90, ring: 512 });
         assert_eq!(of("v90 2.5ms compute=100us"), Sampling { samples: 18, ring: 512 });
         assert_eq!(of("modem"), Sampling { samples: 64, ring: 512 });
+        let line = |spec: &str| Sampling::telephone(&Catalogue::shipped().parse_spec(spec).unwrap()).samples;
+        assert_eq!(["modem", "v90", "audio 64@48kHz", "modem 120us compute=1us"].map(line), [64, 100, 10, 1]);
         assert_eq!(of("adsl"), Sampling { samples: 16 * 272, ring: 48 * 272 });
         assert_eq!(of("dsl 1ms"), Sampling { samples: 4 * 544, ring: 12 * 544 });
         assert_eq!(of("dsl 100us"), Sampling { samples: 544, ring: 3 * 544 });

@@ -12,9 +12,11 @@ mod exchange;
 mod library;
 mod one_way;
 mod resampler;
+mod steady;
 
 pub use candidate::Theirs;
 pub use duplex::V22bis;
 pub use library::{Library, Missing};
 pub use one_way::{OneWay, Receiver, Sender};
 pub use resampler::Resampled;
+pub use steady::SteadyCall;

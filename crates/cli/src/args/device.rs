@@ -147,7 +147,8 @@ pub(crate) struct HowArguments {
     /// --context reservation:X/Y a phase may have a reservation of its own: 18@7200Hz:2s+0.5ms/2.5ms
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
-    /// What the device does: decode, filter, or a file of your own, FILE.c or FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
+    /// What the device does: decode, filter, spandsp (a call by that library's V.22bis, in a thread), or a file of your own, FILE.c or
+    /// FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
     #[arg(long, value_name = "WORK", value_parser = work)]
     pub(crate) work: Option<WorkName>,
     /// What happens to blocks that wait behind a newer one
@@ -201,6 +202,8 @@ pub(crate) enum WorkName {
     Decode,
     /// Samples are filtered for as long as the profile computes
     Filter,
+    /// Is the calling end of a call by the library spandsp, and counts what lateness costs that
+    Spandsp,
     /// Calls the user's own function for each block
     Own(PathBuf),
 }
@@ -210,9 +213,10 @@ pub(super) fn work(text: &str) -> Result<WorkName, String> {
     match text {
         "decode" => Ok(WorkName::Decode),
         "filter" => Ok(WorkName::Filter),
+        "spandsp" => Ok(WorkName::Spandsp),
         _ if matches!(extension, Some("c" | "o")) => Ok(WorkName::Own(PathBuf::from(text))),
         _ => Err(format!(
-            "`{text}` is not a kind of work: give decode, filter, or a file of your own, FILE.c or FILE.bpf.o"
+            "`{text}` is not a kind of work: give decode, filter, spandsp, or a file of your own, FILE.c or FILE.bpf.o"
         )),
     }
 }

@@ -20,6 +20,7 @@ use punctual_report::NextStep;
 use punctual_report::device::study::{self as study_report, Row, StudyReport};
 use punctual_report::device::{self, DeviceAnswer, ProfilesAnswer, Run, StudyAnswer, VerifiedRow, VerifyAnswer};
 use punctual_report::encode::html::Page;
+use punctual_spandsp::Library;
 use punctual_study::device::{DevicePart, DeviceRun, DeviceRunPlan, DeviceWork, Study, StudyPlan, VerifyPlan};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -181,6 +182,9 @@ fn plan(specs: &[String], how: &HowArguments) -> anyhow::Result<DeviceRunPlan> {
     }
     let parts = specs.iter().map(|spec| part(&catalogue, spec, how, own.as_ref()));
     let devices = parts.collect::<Result<Vec<_>, Usage>>()?;
+    if how.work == Some(WorkName::Spandsp) {
+        Library::load()?;
+    }
     let limit = Some(Duration::from_nanos(how.duration));
     Ok(DeviceRunPlan {
         devices,
@@ -241,9 +245,10 @@ fn part(catalogue: &Catalogue, spec: &str, how: &HowArguments, users: Option<&Ow
     if users.is_some() && profile.compute_ns == 0 {
         return Err(Usage("compute= is the budget of a block: give work of your own more than 0".to_owned()));
     }
-    let work = match users {
-        Some(users) => DeviceWork::Own(users.clone()),
-        None => work(&profile, catalogue, how)?,
+    let work = match (users, &how.work) {
+        (Some(users), _) => DeviceWork::Own(users.clone()),
+        (None, Some(WorkName::Spandsp)) => spandsp(context, how)?,
+        (None, _) => work(&profile, catalogue, how)?,
     };
     Ok(DevicePart {
         profile,
@@ -273,11 +278,29 @@ pub(super) fn decode_or_filter(
             let id = &profile.id;
             Err(Usage(format!("the device `{id}` has no signal to decode; these have one: {}", with.join(", "))))
         }
+        (Some(WorkName::Spandsp), _) => Err(Usage(
+            "spandsp is the work of `punctual device run`, `mix` and `verify` only: give decode or filter".to_owned(),
+        )),
         (Some(WorkName::Own(_)), _) => Err(Usage(
             "work of your own runs with `punctual device run` and `mix` only: give decode or filter".to_owned(),
         )),
     }
 }
+
+/// A library's datapump as the work of a device in this context.
+fn spandsp(context: Context, how: &HowArguments) -> Result<DeviceWork, Usage> {
+    if context.is_in_kernel() {
+        return Err(Usage(format!("{}: give --context thread:80 or a reservation", super::NO_LIBRARY_IN_KERNEL)));
+    }
+    if !how.phases.is_empty() {
+        return Err(Usage(PHASES_NEED_THE_FILTER.to_owned()));
+    }
+    Ok(DeviceWork::Spandsp)
+}
+
+/// Why another work has no phases.
+pub(super) const PHASES_NEED_THE_FILTER: &str =
+    "--phases goes with the filter, whose blocks may be of any size: give --work filter";
 
 /// The same for a device that may have phases, which need the filter.
 fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<DeviceWork, Usage> {
@@ -286,9 +309,7 @@ fn work(profile: &Profile, catalogue: &Catalogue, how: &HowArguments) -> Result<
         return Ok(work);
     }
     if !how.phases.is_empty() {
-        return Err(Usage(
-            "--phases goes with the filter, whose blocks may be of any size: give --work filter".to_owned(),
-        ));
+        return Err(Usage(PHASES_NEED_THE_FILTER.to_owned()));
     }
     Ok(work)
 }

@@ -170,6 +170,9 @@ fn load_exit_code<'a>(documents: impl IntoIterator<Item = &'a Document>, ignore_
     u8::from(failed && !ignore_failure)
 }
 
+/// Why a library's datapump works in threads only.
+const NO_LIBRARY_IN_KERNEL: &str = "a library's datapump is code for user space, which no interrupt can run";
+
 /// An unused name with the date and time, in the current directory or, if that is not writable,
 /// in the directory for temporary files.
 fn fresh_name(before: &str, after: &str) -> PathBuf {

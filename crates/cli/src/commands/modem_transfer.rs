@@ -155,7 +155,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// What cannot be where interrupts work on a modem's samples.
 fn check_in_kernel(arguments: &ModemTransferArguments, context: Context) -> anyhow::Result<()> {
     if arguments.pump != PumpName::Punctual {
-        let why = "a library's datapump is code for user space, which no interrupt can run";
+        let why = super::NO_LIBRARY_IN_KERNEL;
         bail!(Usage(format!("{why}: give --context thread:80 or a reservation, or leave out --pump")));
     }
     if arguments.modems > 1 {

@@ -363,7 +363,7 @@ const DEVICE: Screen = &[
     DURATION,
     ("cpu", "The CPU [default: the last]"),
     ("late", "Blocks that wait: work-off or drop-stale"),
-    ("work", "decode, filter, or your own FILE.c, FILE.bpf.o"),
+    ("work", "decode, filter, spandsp, FILE.c or FILE.bpf.o"),
     OUTPUT,
     QUIET,
 ];

@@ -68,7 +68,10 @@ fn check_times(setup: &DeviceSetup) -> Result<(), String> {
     if setup.own.is_some() && !setup.phases.is_empty() {
         return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());
     }
-    if setup.decodes.is_some() && !setup.phases.is_empty() {
+    if setup.guest.is_some() && setup.context.is_in_kernel() {
+        return Err("its work is code for user space, which no interrupt can run: --context thread:80".to_owned());
+    }
+    if (setup.decodes.is_some() || setup.guest.is_some()) && !setup.phases.is_empty() {
         return Err("--phases goes with the filter, whose blocks may be of any size: --work filter".to_owned());
     }
     if setup.compete && !matches!(setup.context, Context::Reservation(_)) {

@@ -2,6 +2,7 @@
 
 use super::calibrate::Speed;
 use super::check::refuse;
+use super::guest::GUEST_UNIT_NS;
 use super::kernel_side::KernelSide;
 use super::setup::{DeviceSetup, KERNEL_SHARE, MAX_KERNEL_WORK_NS};
 use super::signal::Received;
@@ -41,6 +42,15 @@ pub enum Job {
         /// Units in a block.
         units: u32,
     },
+    /// Another crate's work, once for each block, and a loop for the rest of its compute time.
+    Guest {
+        /// What a sample takes, ns.
+        sample_ns: f64,
+        /// Samples in a block.
+        samples: u32,
+        /// How many units of time the compute time has.
+        units: u64,
+    },
     /// A user's own work, once for each block.
     Own {
         /// What a block takes, ns.
@@ -53,6 +63,20 @@ pub enum Job {
 impl Job {
     pub(super) fn of_filter(setup: &DeviceSetup, speed: Speed) -> Job {
         Job::Filter { speed, passes: speed.passes(setup.compute_ns, setup.samples), samples: setup.samples }
+    }
+
+    /// In a thread, without a signal or work of a user's own: it filters, unless another crate brings the work.
+    pub(super) fn in_a_thread(setup: &DeviceSetup, native: Speed) -> Result<Job, Refused> {
+        let Some(make) = setup.guest else { return Ok(Job::of_filter(setup, native)) };
+        let mut guest = make(setup.samples).map_err(|reason| refuse(setup, reason))?;
+        let times = (0..TRIALS).map(|_| {
+            let began = clock::monotonic_ns();
+            guest.work();
+            clock::monotonic_ns() - began
+        });
+        let sample_ns = times.min().unwrap_or(0) as f64 / f64::from(setup.samples.max(1));
+        let units = setup.compute_ns.div_ceil(GUEST_UNIT_NS).max(1);
+        Ok(Job::Guest { sample_ns, samples: setup.samples, units })
     }
 
     /// Finds the taps; in the kernel if its programs are given and do the work.
@@ -119,6 +143,7 @@ impl Job {
         match *self {
             Job::Filter { passes, samples, .. } => u64::from(passes) * u64::from(samples),
             Job::Decode { units, .. } => units.into(),
+            Job::Guest { units, .. } => units,
             Job::Own { .. } => 1,
         }
     }
@@ -128,6 +153,7 @@ impl Job {
         match *self {
             Job::Filter { speed, .. } => speed.unit_ns,
             Job::Decode { unit_ns, .. } => unit_ns,
+            Job::Guest { .. } => GUEST_UNIT_NS as f64,
             Job::Own { block_ns, .. } => block_ns as f64,
         }
     }
@@ -136,12 +162,13 @@ impl Job {
     pub(super) fn passes(&self) -> u32 {
         match *self {
             Job::Filter { passes, .. } => passes,
-            Job::Decode { .. } | Job::Own { .. } => 0,
+            Job::Decode { .. } | Job::Guest { .. } | Job::Own { .. } => 0,
         }
     }
 
+    /// Whether it counts what came of a signal.
     pub(super) fn decodes(&self) -> bool {
-        matches!(self, Job::Decode { .. })
+        matches!(self, Job::Decode { .. } | Job::Guest { .. })
     }
 }
 
@@ -171,6 +198,7 @@ impl Work {
     pub(super) fn of(setup: &DeviceSetup, job: &Job, received: Option<&Received>) -> Work {
         match (job, received) {
             (Job::Own { budget_ns, .. }, _) => Work::Own { budget_ns: *budget_ns },
+            (Job::Guest { .. }, _) => Work::Guest,
             (Job::Decode { taps, units, .. }, Some(received)) => {
                 Work::Decode(received.device(taps / BANK, *units, setup.without_taps))
             }

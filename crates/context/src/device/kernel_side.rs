@@ -225,8 +225,8 @@ impl KernelSide {
                     memory.set(decoder);
                 }
             }
-            // The programs only wake work that has a process of its own.
-            Work::Process(_) => self.memory.set_work(line, &Pump::new(1), units),
+            // The programs only wake work that has a process or a thread of its own.
+            Work::Process(_) | Work::Guest => self.memory.set_work(line, &Pump::new(1), units),
             Work::Own { budget_ns } => {
                 self.memory.set_work(line, &Pump::new(1), units);
                 if let Some(memory) = &self.own {

@@ -7,6 +7,7 @@
 //! * `setup`, `check`, `phase`: what a device is asked to be, what is impossible, and how its line changes meanwhile.
 //! * `job`, `work`, `calibrate`: what its work is, how it is worked off, and how much of it a compute time is worth.
 //! * `kernel_side`, with `memory`, `decoder_memory` and `own_memory`: its BPF programs, and what they share with this process.
+//! * `guest`: work that other crates bring for a thread.
 //! * `worker`, `arrivals`, `control`: its work in a thread, how that learns of blocks, and what it tells the rest.
 //! * `signal`: what devices decode; `competitor`: what they compete with; `rig`: all of it at work on one CPU.
 
@@ -16,6 +17,7 @@ mod check;
 mod competitor;
 mod control;
 mod decoder_memory;
+mod guest;
 mod job;
 mod kernel_side;
 mod memory;
@@ -29,6 +31,7 @@ mod worker;
 
 pub use calibrate::Speed;
 pub use competitor::{Competing, Competitor};
+pub use guest::{Guest, MakeGuest};
 pub use job::Job;
 pub use kernel_side::KernelCounts;
 pub(crate) use kernel_side::{Mode, try_out};

@@ -402,7 +402,7 @@ fn prepare(setup: &DeviceSetup, cpu: u32, native: Speed) -> Result<Running, Refu
         (Some(kernel), _) if setup.own.is_some() && setup.context.is_in_kernel() => Job::of_own(setup, kernel)?,
         (_, Some(received)) => Job::of_decoding(setup, received, kernel.as_ref())?,
         (Some(kernel), None) if setup.context.is_in_kernel() => Job::of_filter(setup, Speed::in_kernel(kernel)?),
-        _ => Job::of_filter(setup, native),
+        _ => Job::in_a_thread(setup, native)?,
     };
     let (job, work, tally) = match own_process(setup, cpu)? {
         Some((job, process)) => {
@@ -460,6 +460,7 @@ fn place(
                 compete: setup.compete,
                 line,
                 work,
+                guest: setup.guest,
                 units: job.units(),
                 unit_ns: job.unit_ns(),
                 arrivals,

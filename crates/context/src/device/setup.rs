@@ -1,5 +1,6 @@
 //! What a device is asked to be, and what it may take.
 
+use super::guest::MakeGuest;
 use super::phase::Phase;
 use super::signal::Decodes;
 use crate::context::Context;
@@ -45,6 +46,8 @@ pub struct DeviceSetup {
     pub decodes: Option<Decodes>,
     /// A user's own work instead of either; the compute time is then its budget.
     pub own: Option<OwnWork>,
+    /// Work that another crate brings, in a thread; a loop takes what that leaves of the compute time.
+    pub guest: Option<MakeGuest>,
     /// As a control: it decodes with all taps of its equalizer left at zero.
     pub without_taps: bool,
     /// For tests: every so many softirq callbacks, the kernel refuses one; 0: none.

@@ -11,6 +11,8 @@ pub(super) enum Work {
     Own {
         budget_ns: u64,
     },
+    /// Another crate's, which the thread that works on it has.
+    Guest,
     /// A user's own, in a process.
     Process(Box<OwnProcess>),
 }
@@ -22,7 +24,7 @@ impl Work {
         match self {
             Work::Filter(pump) => pump.run(units),
             Work::Decode(decoder) => decoder.run(units),
-            Work::Own { .. } => {}
+            Work::Own { .. } | Work::Guest => {}
             Work::Process(process) => process.work_on(),
         }
     }
@@ -33,7 +35,7 @@ impl Work {
         match self {
             Work::Decode(decoder) => decoder.begin_block(block),
             Work::Process(process) => process.begin_block(block),
-            Work::Filter(_) | Work::Own { .. } => {}
+            Work::Filter(_) | Work::Own { .. } | Work::Guest => {}
         }
     }
 }

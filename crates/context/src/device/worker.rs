@@ -2,11 +2,12 @@
 
 use super::arrivals::Arrivals;
 use super::control::{Control, Watchdog};
+use super::guest::{GuestAtWork, MakeGuest};
 use super::memory::{Activation, CUT, RESTED, UNOBSERVED};
 use super::work::Work;
 use crate::context::{Context, Form, Reservation};
 use crate::own::process::Turn;
-use punctual_datapump::Line;
+use punctual_datapump::{DecodingCounts, Line};
 use punctual_kernel::rests::Resting;
 use punctual_kernel::scheduling::{self, Scheduling};
 use punctual_kernel::{Refused, capabilities, clock, hold};
@@ -32,6 +33,8 @@ pub(super) struct WorkerSetup {
     pub(super) compete: bool,
     pub(super) line: Line,
     pub(super) work: Work,
+    /// Makes the work, if another crate brings it.
+    pub(super) guest: Option<MakeGuest>,
     /// How many of them a block has.
     pub(super) units: u64,
     pub(super) unit_ns: f64,
@@ -82,11 +85,19 @@ impl Worker {
         let (control, scheduling) = (Arc::clone(&setup.control), setup.scheduling);
         let name: String = setup.name.chars().take(15).collect();
         let body = move || {
-            let prepared = prepare(&setup);
-            let ready = prepared.is_ok();
-            let _ = tell.send(prepared);
-            if ready {
-                work(setup);
+            // Made at normal priority, and by the thread that keeps it.
+            let guest = setup.guest.map(|make| make(setup.line.samples)).transpose();
+            let guest =
+                guest.map_err(|reason| Refused::because(format!("running the device `{}`", setup.name), reason));
+            let prepared = guest.and_then(|guest| prepare(&setup).map(|()| guest.map(GuestAtWork::new)));
+            match prepared {
+                Ok(guest) => {
+                    let _ = tell.send(Ok(()));
+                    work(setup, guest);
+                }
+                Err(refused) => {
+                    let _ = tell.send(Err(refused));
+                }
             }
         };
         let spawned = std::thread::Builder::new().name(name).stack_size(512 * 1024).spawn(body);
@@ -167,7 +178,7 @@ fn govern(reservation: Reservation, scheduling: Scheduling, control: Arc<Control
     Ok(handle)
 }
 
-fn work(mut setup: WorkerSetup) {
+fn work(mut setup: WorkerSetup, mut guest: Option<GuestAtWork>) {
     let control = Arc::clone(&setup.control);
     let start = loop {
         match control.start_ns.load(Relaxed) {
@@ -209,7 +220,7 @@ fn work(mut setup: WorkerSetup) {
             Some(arrival) => {
                 unobserved += setup.arrivals.unobserved();
                 rest(&mut setup, |resting| resting.came(now, kept.max(now.saturating_sub(arrival))));
-                let processed = process(&mut setup, &mut budget, arrival);
+                let processed = process(&mut setup, &mut budget, guest.as_mut(), arrival);
                 control.publish(&setup.line);
                 let Some(mut activation) = processed else { continue };
                 if unobserved > 0 {
@@ -219,8 +230,8 @@ fn work(mut setup: WorkerSetup) {
                 if std::mem::take(&mut rested) || arrival < setup.rested_until {
                     activation.flags |= RESTED;
                 }
-                if let Work::Decode(decoder) = &setup.work {
-                    control.publish_decoding(&decoder.counts());
+                if let Some(counts) = decoded(&setup.work, guest.as_ref()) {
+                    control.publish_decoding(&counts);
                 }
                 if setup.queue.push(activation).is_err() {
                     control.lost_records.fetch_add(1, Relaxed);
@@ -231,6 +242,14 @@ fn work(mut setup: WorkerSetup) {
             None if slots => wait_awake(),
             None => setup.arrivals.wait(),
         }
+    }
+}
+
+/// What came of a signal so far.
+fn decoded(work: &Work, guest: Option<&GuestAtWork>) -> Option<DecodingCounts> {
+    match (work, guest) {
+        (Work::Decode(decoder), _) => Some(decoder.counts()),
+        (_, guest) => guest.map(GuestAtWork::counts),
     }
 }
 
@@ -259,7 +278,12 @@ fn rest(setup: &mut WorkerSetup, until: impl FnOnce(&mut Resting) -> Option<u64>
 }
 
 /// Works on a block; `None` if a user's own work was not meant to have it.
-fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option<Activation> {
+fn process(
+    setup: &mut WorkerSetup,
+    budget: &mut Budget,
+    mut guest: Option<&mut GuestAtWork>,
+    arrival: u64,
+) -> Option<Activation> {
     let line = &setup.line;
     let mut activation = Activation {
         block: line.taken,
@@ -271,11 +295,17 @@ fn process(setup: &mut WorkerSetup, budget: &mut Budget, arrival: u64) -> Option
     // The execution time is read within the elapsed time, so that it cannot be the longer of the two.
     activation.start = clock::monotonic_ns();
     let cpu_before = clock::thread_cpu_ns();
-    setup.work.begin_block(activation.block);
+    match &mut guest {
+        Some(guest) => guest.begin_block(activation.block),
+        None => setup.work.begin_block(activation.block),
+    }
     let mut left = setup.units;
     while left > 0 {
         let step = left.min(budget.units);
-        setup.work.run(step);
+        match &mut guest {
+            Some(guest) => guest.run(step),
+            None => setup.work.run(step),
+        }
         left -= step;
         budget.look(&setup.control);
         let now = clock::monotonic_ns();

@@ -123,7 +123,8 @@ pub(super) fn how(run: &Run<'_>, device: &DeviceSummary) -> String {
     let taken = taken_words(device);
     if let Some(decoded) = &device.decoded {
         let with = match decoded.taps {
-            0 if decoded.frame == "packet" => String::new(),
+            // Only a DSL has an echo canceller whose taps are known.
+            0 if decoded.frame != "superframe" => String::new(),
             taps => format!(" with {} of the echo canceller", counted(taps, "tap")),
         };
         return format!(

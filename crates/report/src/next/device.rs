@@ -17,8 +17,7 @@ pub(super) const IN_EVERY_CONTEXT: &str = "tries it in every context for some se
 /// same under a load, and how often they will fail. Loads have the names that the command line knows.
 pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let devices = &run.activations.devices;
-    // A recording does not say where the file of a user's own work is, and the next command would run something else.
-    if devices.iter().any(|device| device.own.is_some()) {
+    if has_other_work(run) {
         return Vec::new();
     }
     let around = Around::of(run, known_loads);
@@ -72,6 +71,14 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
     let study = format!("sudo punctual device study {spec}{}", around.cpu);
     steps.push(NextStep::new("shows what it does to others in each context", study));
     few(steps)
+}
+
+/// Whether the next command would run something else: a recording does not say where the file of a user's own work is, and few
+/// commands have the work of spandsp.
+pub(super) fn has_other_work(run: &Run<'_>) -> bool {
+    let words = &run.document.provenance.command_line;
+    run.activations.devices.iter().any(|device| device.own.is_some())
+        || value_of(words, "", "--work") == Some("spandsp")
 }
 
 /// What ran beside the devices, as options.
@@ -173,6 +180,20 @@ mod tests {
         assert_eq!(load(&document), " --load mixed --load-command 'make -j'");
         document.provenance.load.name = "mixed".to_owned();
         assert_eq!(load(&document), " --load mixed");
+    }
+
+    #[test]
+    fn what_few_commands_can_run_again_has_no_next_command() {
+        let mut document = crate::device::run::tests::document();
+        let late = DeviceSummary { underruns: 9, processed: 200, arrived: 200, ..device("thread:fifo:80") };
+        let activations = ActivationDocument { devices: vec![late], ..ActivationDocument::default() };
+        let steps = |document: &punctual_recording::Document| {
+            let run = Run { path: std::path::Path::new("a"), document, activations: &activations };
+            after_device(&run, &[]).len()
+        };
+        assert!(steps(&document) > 0);
+        document.provenance.command_line.extend(["--work", "spandsp"].map(str::to_owned));
+        assert_eq!(steps(&document), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! After a study of a device, and after forecasts that were held against what devices did.
 
 use super::NextStep;
-use super::device::Around;
+use super::device::{Around, has_other_work};
 use super::options::{as_written, same_load, value_of};
 use crate::device::study::{Evidence, StudyReport, options};
 use crate::device::{Run, VerifiedRow};
@@ -59,12 +59,7 @@ fn longer_s(ran_ns: u64) -> u64 {
 /// After forecasts that were held against counts, made from these recordings. Where one is too wide or wrong: the same
 /// for longer. Otherwise: how often each device will fail.
 pub fn after_verify(rows: &[VerifiedRow<'_>], recordings: &[PathBuf], known_loads: &[&str]) -> Vec<NextStep> {
-    let own_work = |row: &VerifiedRow<'_>| {
-        let mut devices = row.runs.iter().flat_map(|run| &run.activations.devices);
-        devices.any(|device| device.own.is_some())
-    };
-    // A recording does not say where the file of a user's own work is.
-    if rows.iter().any(own_work) {
+    if rows.iter().flat_map(|row| &row.runs).any(has_other_work) {
         return Vec::new();
     }
     if let Some((run, spec, context)) = rows.iter().filter(|row| row.agrees != Some(true)).find_map(ran) {

@@ -12,6 +12,7 @@ mod predict;
 mod recommended;
 mod run;
 mod scaled;
+mod spandsp;
 mod study;
 mod summary;
 mod turns;

@@ -33,6 +33,8 @@ pub enum DeviceWork {
     Filter,
     /// Decodes this signal.
     Decode(Signal),
+    /// Is the calling end of a call of spandsp's V.22bis, in a thread.
+    Spandsp,
     /// Calls this for each block.
     Own(OwnWork),
 }

@@ -6,7 +6,9 @@ use super::summary::{count, describe, row};
 use crate::StudyError;
 use crate::companion::Companion;
 use crate::loaded::record_with;
-use punctual_context::device::{Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, Phase, Rig};
+use punctual_context::device::{
+    Activation, Competing, Competitor, Decodes, DeviceSetup, DmtSize, MakeGuest, Phase, Rig,
+};
 use punctual_context::{Context, Form, Reservation};
 use punctual_device::{Judge, Sampling, Signal};
 use punctual_kernel::ending::GettingReady;
@@ -347,6 +349,7 @@ fn setup(part: &DevicePart, cpu: u32, plan: &DeviceRunPlan) -> DeviceSetup {
     let Sampling { samples, ring } = match part.work {
         DeviceWork::Filter | DeviceWork::Own(_) => Sampling::filtered(&part.profile),
         DeviceWork::Decode(_) => Sampling::of(&part.profile),
+        DeviceWork::Spandsp => Sampling::telephone(&part.profile),
     };
     let first = part.phases.first();
     // A sample takes the same work in every phase.
@@ -379,13 +382,14 @@ fn setup(part: &DevicePart, cpu: u32, plan: &DeviceRunPlan) -> DeviceSetup {
         reclaim: part.reclaim,
         compete: part.compete,
         decodes: match part.work {
-            DeviceWork::Filter | DeviceWork::Own(_) => None,
+            DeviceWork::Filter | DeviceWork::Spandsp | DeviceWork::Own(_) => None,
             DeviceWork::Decode(Signal::GLite) => Some(Decodes::Dmt(DmtSize::Lite)),
             DeviceWork::Decode(Signal::FullRateDsl) => Some(Decodes::Dmt(DmtSize::Full)),
             DeviceWork::Decode(Signal::Bluetooth) => Some(Decodes::Gfsk),
             DeviceWork::Decode(Signal::Wifi) => Some(Decodes::Dsss),
         },
         own: if let DeviceWork::Own(own) = &part.work { Some(own.clone()) } else { None },
+        guest: (part.work == DeviceWork::Spandsp).then_some(super::spandsp::make as MakeGuest),
         without_taps: plan.without_taps,
         refuse_every: plan.refuse_every,
     }

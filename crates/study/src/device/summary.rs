@@ -1,6 +1,7 @@
 //! What is recorded about a device: how it was set up, each of its activations, and what was counted.
 
 use super::part::{DevicePart, DeviceWork};
+use super::spandsp::SIGNAL;
 use punctual_context::device::{
     Activation, CUT, DecodingCounts, DeviceCounts, DeviceSetup, Job, RESTED, Rig, UNOBSERVED, Wake,
 };
@@ -24,6 +25,16 @@ pub(super) fn describe(part: &DevicePart, setup: &DeviceSetup, rig: &Rig, index:
             (0, 0.0, Some(decoded))
         }
         (Job::Decode { .. }, _) => (0, 0.0, None),
+        (Job::Guest { sample_ns, samples, .. }, _) => {
+            let decoded = DecodedSummary {
+                signal: SIGNAL.to_owned(),
+                unit: "sample".to_owned(),
+                symbols_a_block: samples,
+                symbol_ns: sample_ns.round() as u64,
+                ..Default::default()
+            };
+            (0, 0.0, Some(decoded))
+        }
         (Job::Own { block_ns, budget_ns }, work) => {
             let name = if let DeviceWork::Own(own) = work { own.name().to_owned() } else { String::new() };
             own = Some(OwnSummary { name, block_ns, budget_ns, ..Default::default() });

@@ -3,6 +3,7 @@
 use super::find;
 use crate::args::reserve::FindArguments;
 use crate::commands::artifacts::{self, Artifacts};
+use crate::commands::device::PHASES_NEED_THE_FILTER;
 use crate::output::{self, Output, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
@@ -24,8 +25,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     check(arguments, spec)?;
     let device = find::device(arguments, spec)?;
     if device.work != DeviceWork::Filter {
-        let what = "--phases goes with the filter, whose blocks may be of any size: give --work filter";
-        return Err(Usage(what.to_owned()).into());
+        return Err(Usage(PHASES_NEED_THE_FILTER.to_owned()).into());
     }
     artifacts::check(arguments.html.as_ref())?;
     let plan = find::plan(arguments, Subject::Device(Box::new(device.clone())))?;
