@@ -53,3 +53,25 @@ fn proof(report: &ReserveReport<'_>, body: &mut String) {
         let _ = writeln!(body, "<p>{what} (A as it was, B with the reservation): {}</p>", prose(comparison));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reserve::text::tests::{report, trial};
+    use crate::reserve::text::text;
+    use punctual_reserve::Setting;
+
+    #[test]
+    fn what_was_measured_beside_is_said_and_so_is_that_nothing_was_added() {
+        let trials = [trial(Setting::AsItWas, 0)];
+        for (load, says) in [
+            ("", "Tried with no load added, beside whatever else this machine was doing"),
+            ("make -j & echo", "Tried beside make -j & echo"),
+        ] {
+            let report = ReserveReport { load, ..report(&trials) };
+            let (text, page) = (text(&report), html(&report));
+            assert!(text.contains(&format!("\n{says}:\n")), "{text}");
+            assert!(page.contains(&format!("<p>{}.</p>", says.replace('&', "&amp;"))), "{page}");
+        }
+    }
+}
