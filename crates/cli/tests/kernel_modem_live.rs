@@ -221,7 +221,7 @@ fn modems_that_call_at_once_are_all_accounted_for() {
     }
     assert_eq!((&live["load"], &live["load_failure"]), (&"busy".into(), &serde_json::Value::Null), "{answer}");
     let device = &live["devices"]["contexts"][0];
-    assert_eq!(device["device"], "rt-audio");
+    assert_eq!((&device["device"], &device["load"]), (&"rt-audio".into(), &"busy".into()), "{device}");
     assert!(device["blocks"]["processed"].as_u64().unwrap() > 10, "{device}");
     // Devices take the CPUs in turn, and stay there.
     let mut worked = [0; 2];

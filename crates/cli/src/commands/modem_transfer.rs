@@ -14,7 +14,7 @@ use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, Step};
 use punctual_modem::judge::Pair;
 use punctual_modem::virtual_time::{Direction, FarEnd};
-use punctual_recording::{LoadInfo, format_ns, input, without_error_number};
+use punctual_recording::{format_ns, input, without_error_number};
 use punctual_report::device::Run;
 use punctual_report::modem::{LiveSent, Sent, TransferAnswer, transfer_page, transfer_text};
 use punctual_spandsp::{Library, Resampled, V22bis};
@@ -190,7 +190,8 @@ fn live_plan(
     check_allowed(&arguments.cpu, &allowed).map_err(|error| Usage(error.to_string()))?;
     let first = || allowed.first().copied().map(|cpu| vec![cpu]).context("there is no CPU to run on");
     let cpus = if arguments.cpu.is_empty() { first()? } else { arguments.cpu.clone() };
-    let devices = beside(arguments, &cpus)?;
+    let load = Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?;
+    let devices = beside(arguments, &cpus, &load)?;
     Ok(LivePlan {
         experiment,
         context,
@@ -198,13 +199,13 @@ fn live_plan(
         modems: arguments.modems,
         cpus,
         competitors: arguments.competitor.clone(),
-        load: Load::of_sources(&arguments.load, None, &punctual_study::local_machine())?,
+        load,
         devices,
     })
 }
 
-/// The soft devices that work alongside.
-fn beside(arguments: &ModemTransferArguments, cpus: &[u32]) -> anyhow::Result<Option<DeviceRunPlan>> {
+/// The soft devices that work alongside, under the same load.
+fn beside(arguments: &ModemTransferArguments, cpus: &[u32], load: &Load) -> anyhow::Result<Option<DeviceRunPlan>> {
     if arguments.beside.is_empty() {
         return Ok(None);
     }
@@ -212,7 +213,7 @@ fn beside(arguments: &ModemTransferArguments, cpus: &[u32]) -> anyhow::Result<Op
         devices: super::device::parts(&arguments.beside)?,
         competitors: Vec::new(),
         load: Load::none(),
-        running: LoadInfo::default(),
+        running: load.info(),
         cpus: cpus.to_vec(),
         duration_ns: MAX_BESIDE_NS,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("modem-", ".punctual")),
