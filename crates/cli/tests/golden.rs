@@ -147,6 +147,8 @@ fn a_recording_of_late_wakeups() {
             "why why.punctual --all-handlers --json",
             "why why.punctual --episode 7 --json",
             "sim whatif --device modem --interference why.punctual --duration 10s --json",
+            "compare why.punctual why.punctual",
+            "compare why.punctual why.punctual --json",
         ],
     );
 }

@@ -1,5 +1,6 @@
 //! One recording in one pass: counts for each second (or longer stretches of a long recording), and what they say.
 
+use crate::blamed::RunCauses;
 use crate::error::Error;
 use crate::figure::{Estimate, FIGURES};
 use crate::in_time::{InTime, cut};
@@ -31,6 +32,8 @@ pub struct Run {
     pub long_responses: BTreeMap<String, InTime>,
     /// When its slow requests ended, as far as evidence of them was kept; not gathered with the wakeups.
     pub slow_requests: Option<InTime>,
+    /// Who made it late, as its evidence shows; `None` if there is none that can be read. Not gathered with the wakeups.
+    pub causes: Option<RunCauses>,
     /// How its devices were set up ([`device_settings`](crate::device_settings)); not gathered with the wakeups.
     pub devices: Vec<(String, String)>,
     /// What became of the blocks of its devices; not gathered with the wakeups.
@@ -147,6 +150,7 @@ impl Gather {
             stages,
             cycles: BTreeMap::new(),
             slow_requests: None,
+            causes: None,
             devices: Vec::new(),
             served: Vec::new(),
         })

@@ -1,6 +1,7 @@
 //! Two sides of runs, compared.
 
 use crate::blocks::{Run, RunStage};
+use crate::causes::{CausesComparison, causes};
 use crate::counts::{CountComparison, counts};
 use crate::devices::{DeviceComparison, compare_devices, joined};
 use crate::differences::Difference;
@@ -77,6 +78,8 @@ pub struct Comparison {
     pub stages: Vec<StageComparison>,
     /// What was counted on both sides: cycles that took too long, slow requests. Each has an outcome of its own.
     pub counts: Vec<CountComparison>,
+    /// Who made wakeups late, which decides nothing; `None` if not all runs have evidence of that, or it is not alike.
+    pub causes: Option<CausesComparison>,
     /// The devices of the question.
     pub devices: Vec<DeviceComparison>,
     /// How much the loads got done.
@@ -197,9 +200,9 @@ pub(crate) fn compare_with(
     let counts = counts(&a.runs, &b.runs, is_paired, of_counts);
     let decisive = counts.iter().find(|row| row.outcome != Outcome::NoDifference);
     let runs_needed = decisive.map_or_else(|| needed.min(), |row| row.runs_needed);
-    let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
+    let (causes, of_causes) = causes(&a.runs, &b.runs, is_paired, of_counts);
     let mut notes = notes(a, b, standing, is_paired);
-    notes.extend(notes_on_spread(&pairs).into_iter().chain(note_on_absent(absent)));
+    notes.extend(notes_on_spread(&pairs).into_iter().chain(note_on_absent(absent)).chain(of_causes));
     Ok(Comparison {
         a: summary(a),
         b: summary(b),
@@ -208,14 +211,20 @@ pub(crate) fn compare_with(
         runs_needed,
         decided_by,
         counts,
+        causes,
         devices: device_rows.flatten().collect(),
         throughput: throughput(a, b),
         differences: differences_of_runs(&a.runs[0], &b.runs[0]),
         notes,
         is_paired,
-        is_of_one_machine: hosts.all(|host| host.is_as(&first_a.provenance.host)),
+        is_of_one_machine: are_of_one_machine(a, b),
         stages,
     })
+}
+
+fn are_of_one_machine(a: &Side, b: &Side) -> bool {
+    let mut hosts = a.runs.iter().chain(&b.runs).map(|run| &run.document.provenance.host);
+    hosts.next().is_none_or(|first| hosts.all(|host| host.is_as(first)))
 }
 
 /// Says of each side whose own runs differ by more than those of a machine that stays what it is, by the figure of the total

@@ -80,10 +80,13 @@ pub struct CountComparison {
     pub runs_needed: Option<usize>,
 }
 
-/// The threshold, ns, if slow requests were counted above a fixed one: one that follows the wakeups counts as many on
-/// every machine.
+/// The threshold, ns, if slow requests were counted above a fixed one.
 pub fn slow_request_ns(document: &Document) -> Option<u64> {
-    let recorder = document.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request)?;
+    fixed_threshold_ns(document.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request)?)
+}
+
+/// The threshold, ns, of evidence of what was late, if it was fixed: one that follows the wakeups keeps as many on every machine.
+pub(crate) fn fixed_threshold_ns(recorder: &RecorderSummary) -> Option<u64> {
     recorder.threshold_ns.filter(|_| !recorder.threshold.starts_with('p'))
 }
 
@@ -187,23 +190,32 @@ fn compare(what: Counted, a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64)
     let (left, right) = (sum(a), sum(b));
     let has_all = a.iter().chain(b).all(|run| run.count.exposure > 0);
     let ratio = if has_all && left.events.saturating_add(right.events) > 0 {
-        // What was not seen may speak for either side.
-        let (least_a, least_b) = (at_least(a), at_least(b));
-        RateRatio {
-            low: rate_ratio(a, &least_b, is_paired, error).low,
-            estimate: rate_ratio(a, b, is_paired, error).estimate,
-            high: rate_ratio(&least_a, b, is_paired, error).high,
-        }
+        rate_ratio_between(a, b, is_paired, error)
     } else {
         RateRatio::default()
     };
-    let outcome = match ratio {
+    let runs_needed = if ratio.low.is_some() || ratio.high.is_some() { rate_runs_needed(a, b) } else { None };
+    CountComparison { what, a: left, b: right, ratio, outcome: outcome_of(ratio), runs_needed }
+}
+
+/// What a ratio of rates amounts to: a difference only if the whole interval lies beyond what is worth the name.
+pub(crate) fn outcome_of(ratio: RateRatio) -> Outcome {
+    match ratio {
         RateRatio { low: Some(low), .. } if low > WORTH_THE_NAME => Outcome::Worse,
         RateRatio { high: Some(high), .. } if high < WORTH_THE_NAME.recip() => Outcome::Better,
         _ => Outcome::NoDifference,
-    };
-    let runs_needed = if ratio.low.is_some() || ratio.high.is_some() { rate_runs_needed(a, b) } else { None };
-    CountComparison { what, a: left, b: right, ratio, outcome, runs_needed }
+    }
+}
+
+/// How many times as often on B, with limits that are wrong with this probability whichever side has what was not seen. All
+/// runs must have been watched, and there must be an event.
+pub(crate) fn rate_ratio_between(a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64) -> RateRatio {
+    let (least_a, least_b) = (at_least(a), at_least(b));
+    RateRatio {
+        low: rate_ratio(a, &least_b, is_paired, error).low,
+        estimate: rate_ratio(a, b, is_paired, error).estimate,
+        high: rate_ratio(&least_a, b, is_paired, error).high,
+    }
 }
 
 /// How many runs of each side show that the rates differ as much as these do.

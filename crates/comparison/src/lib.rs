@@ -7,6 +7,7 @@
 //! * [`ratio`]: the ratio of two sides' quantiles with an interval that includes the spread between runs.
 //! * [`compare`]: all stages side by side, the devices' slack, the loads' throughput, what differs in provenance, and a
 //!   [`Verdict`]: on the systems if there are enough runs, otherwise on these runs only ([`Standing`]).
+//! * [`CausesComparison`]: who made wakeups late on either side, where both kept evidence of it; it decides nothing.
 //! * [`interact`]: inputs to a program, by kind and by what was typed, and where the difference went.
 //! * [`compare_several`]: several sides, each compared with the first, with one error rate for all.
 //!
@@ -29,7 +30,9 @@
 
 #![forbid(unsafe_code)]
 
+mod blamed;
 mod blocks;
+mod causes;
 mod compare;
 mod counts;
 mod devices;
@@ -55,7 +58,9 @@ mod student;
 mod throughput;
 mod verdict;
 
+pub use blamed::{CauseName, CauseTimes, RunCauses};
 pub use blocks::{Gather, Run, RunStage, measured_ns};
+pub use causes::{CauseComparison, CauseCount, CausesComparison, CausesOfSide, Change};
 pub use compare::{Comparison, INTERIM_CONFIDENCE, MIN_INTERIM_RUNS, Quantiles, StageComparison, compare, is_clear};
 pub use counts::{CountComparison, Counted, slow_request_ns};
 pub use devices::{DeviceComparison, RateRatio};

@@ -30,6 +30,8 @@ pub struct Cause {
     pub priorities: Option<Priorities>,
     /// In how many episodes.
     pub episodes: u64,
+    /// The numbers of these episodes, the one in which it had least first.
+    pub in_episodes: Vec<u64>,
     /// In how many of them the wait ended when whoever was waited for ended, see
     /// [`Piece::has_ended`](crate::Piece::has_ended).
     pub ended: u64,
@@ -164,6 +166,7 @@ pub fn summarize<'a>(splits: impl IntoIterator<Item = (u64, &'a Split)>) -> Summ
                 detail,
                 detail_ns,
                 episodes: shares.len() as u64,
+                in_episodes: shares.iter().map(|(_, episode)| *episode).collect(),
                 ended: shares.iter().filter(|(part, _)| part.has_ended).count() as u64,
                 max_ns,
                 typical_ns: shares[shares.len() / 2].0.ns,
@@ -292,6 +295,15 @@ mod tests {
         assert_eq!(numbered(&[split(Some(7), true), split(Some(8), true)]), None);
         assert_eq!(numbered(&[split(Some(7), true), split(None, false)]), None);
         assert_eq!(numbered(&[split(Some(7), false)]), None);
+    }
+
+    #[test]
+    fn the_episodes_of_a_cause_stand_there_by_how_much_of_it_they_have() {
+        let split = |ns| Split { pieces: Vec::new(), parts: vec![wait(&[(Kind::Own, "kid", ns)])] };
+        let splits = [split(30), split(10), split(20)];
+        let summary = summarize([4, 5, 9].into_iter().zip(&splits));
+        let [cause] = &summary.causes[..] else { panic!("{summary:?}") };
+        assert_eq!((&cause.in_episodes[..], cause.episodes, cause.example), (&[5, 9, 4][..], 3, 4));
     }
 
     #[test]

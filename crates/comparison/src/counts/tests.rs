@@ -159,6 +159,7 @@ fn of_loop(measure: &str, overruns: u64) -> Vec<Run> {
         cycles: BTreeMap::from([(measure.to_owned(), count)]),
         long_responses: BTreeMap::from([(measure.to_owned(), long)]),
         slow_requests: None,
+        causes: None,
         devices: Vec::new(),
         served: Vec::new(),
     };

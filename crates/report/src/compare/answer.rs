@@ -1,5 +1,6 @@
 //! The answer of `punctual compare`.
 
+use super::causes::CausesRow;
 use super::counts::CountRow;
 use super::{measure, verdict};
 use crate::NextStep;
@@ -39,6 +40,9 @@ pub struct CompareAnswer<'a> {
     /// Cycles of loops that took too long, and slow requests, where both sides counted them alike; each has a verdict of
     /// its own.
     counts: Vec<CountRow<'a>>,
+    /// Who made wakeups late, which decides nothing; absent if not all runs have evidence of that, or it is not alike, as a note says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    causes: Option<CausesRow<'a>>,
     devices: Vec<DeviceRow<'a>>,
     throughput: Vec<ThroughputRow<'a>>,
     differences: Vec<DifferenceRow<'a>>,
@@ -74,6 +78,7 @@ impl<'a> CompareAnswer<'a> {
             b: SideRow::new(&comparison.b),
             stages: comparison.stages.iter().map(|stage| StageRow::new(comparison, stage)).collect(),
             counts: comparison.counts.iter().map(CountRow::new).collect(),
+            causes: comparison.causes.as_ref().map(CausesRow::new),
             devices: comparison.devices.iter().map(DeviceRow::new).collect(),
             throughput: comparison.throughput.iter().map(ThroughputRow::new).collect(),
             differences: comparison.differences.iter().map(DifferenceRow::new).collect(),

@@ -1,6 +1,6 @@
 //! How often cycles took too long, requests were slow and devices had underruns on either side: sentences, a table, rows.
 
-use super::words::{factor, outcome};
+use super::words::{factor, outcome, rates_in_words};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{capitalized, grouped, table};
@@ -221,15 +221,7 @@ fn times(row: &CountComparison) -> &'static str {
 
 /// How many times as often on B, or as large a share, with limits.
 fn times_as_often(row: &CountComparison) -> String {
-    let (ratio, times) = (&row.ratio, times(row));
-    match (ratio.low, ratio.estimate, ratio.high) {
-        (Some(low), Some(estimate), Some(high)) => {
-            format!("{} {times}, {} to {}", factor(estimate), factor(low), factor(high))
-        }
-        (Some(low), _, _) => format!("at least {} {times}", factor(low)),
-        (None, _, Some(high)) => format!("at most {} {times}", factor(high)),
-        (None, ..) => "no ratio".to_owned(),
-    }
+    rates_in_words(&row.ratio, times(row))
 }
 
 /// The table of what was counted.

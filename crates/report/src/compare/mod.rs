@@ -1,6 +1,7 @@
 //! Two sides, compared.
 
 mod answer;
+mod causes;
 mod counts;
 mod devices;
 mod page;

@@ -1,5 +1,6 @@
 //! The page of `punctual compare --html`: A beside B.
 
+use super::causes::causes_section;
 use super::counts::counts_section;
 use super::devices::{CANNOT_BE_TOLD, device_name, is_untold};
 use super::text::{MAX_TOLD, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
@@ -24,7 +25,7 @@ use punctual_recording::{Document, Stage};
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let mut sections: Vec<Section> = counts_section(comparison).into_iter().collect();
+    let mut sections: Vec<Section> = counts_section(comparison).into_iter().chain(causes_section(comparison)).collect();
     sections.extend([ratios(comparison), shares(comparison, &parts), stages(comparison)]);
     sections.extend(devices(comparison));
     sections.extend(over_time(recorded));

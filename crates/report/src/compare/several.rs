@@ -392,6 +392,7 @@ mod tests {
             decided_by: None,
             stages: vec![stage],
             counts: Vec::new(),
+            causes: None,
             devices: Vec::new(),
             throughput: Vec::new(),
             differences: Vec::new(),

@@ -1,5 +1,6 @@
 //! What a comparison found.
 
+use super::causes::causes_text;
 use super::counts::{counts_table, cycles_in_words, requests_in_words};
 use super::devices::devices_text;
 use super::words::{factor, of_stage, told, values};
@@ -290,6 +291,7 @@ pub fn text(comparison: &Comparison) -> String {
             counts_table(comparison)
         );
     }
+    text += &causes_text(comparison);
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
     let _ = writeln!(text, "\nA -> B, us; the ratio is B to A; {}", no_difference_below());
     let _ = writeln!(text, "\n{}", stage_table(&comparison.stages, several));

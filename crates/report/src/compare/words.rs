@@ -2,7 +2,7 @@
 
 use crate::encode::html::table::Value;
 use crate::layout::{grouped, load_words};
-use punctual_comparison::{Difference, Outcome, Ratio, StageComparison};
+use punctual_comparison::{Difference, Outcome, RateRatio, Ratio, StageComparison};
 
 /// A ratio with as many digits as are worth reading.
 pub(crate) fn factor(ratio: f64) -> String {
@@ -12,6 +12,18 @@ pub(crate) fn factor(ratio: f64) -> String {
         _ if ratio >= 10.0 => format!("{ratio:.1}"),
         _ if ratio >= 0.095 => format!("{ratio:.2}"),
         _ => format!("{ratio:.3}"),
+    }
+}
+
+/// How many times as much of something there is on B, with limits; `times` says of what, such as *times as often*.
+pub(super) fn rates_in_words(ratio: &RateRatio, times: &str) -> String {
+    match (ratio.low, ratio.estimate, ratio.high) {
+        (Some(low), Some(estimate), Some(high)) => {
+            format!("{} {times}, {} to {}", factor(estimate), factor(low), factor(high))
+        }
+        (Some(low), _, _) => format!("at least {} {times}", factor(low)),
+        (None, _, Some(high)) => format!("at most {} {times}", factor(high)),
+        (None, ..) => "no ratio".to_owned(),
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn cause(kind: Kind, who: impl Into<Who>) -> Cause {
         turn: None,
         priorities: None,
         episodes: 1,
+        in_episodes: vec![1],
         ended: 0,
         max_ns: 1,
         typical_ns: 1,

@@ -1,19 +1,18 @@
 //! Sides measured in turn, and recordings read for a comparison.
 
+mod evidence;
 pub(crate) mod inputs;
 
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{
-    Gather, GatherServed, InTime, Served, Side, are_clear, device_settings, measured_ns, order_of_round,
-    slow_request_ns,
+    Gather, GatherServed, Served, Side, are_clear, device_settings, measured_ns, order_of_round,
 };
 use punctual_forecast::Input;
 use punctual_kernel::guard::{Guard, GuardEvent, GuardedRun};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, Step};
 use punctual_recording::{
-    ActivationDocument, Directory, Document, EndReason, Recording, for_each_activation, look_into_episodes,
-    read_activation_document,
+    ActivationDocument, Directory, Document, EndReason, Recording, for_each_activation, read_activation_document,
 };
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -246,7 +245,7 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     if let Some(period_ns) = run.document.followed.as_ref().and_then(|followed| followed.period_ns) {
         run.cycles = recording.cycles(period_ns)?;
     }
-    run.slow_requests = slow_requests(path, &run.document);
+    (run.slow_requests, run.causes) = evidence::read(path, &run.document);
     if let Some(activations) = read_activation_document(path)? {
         run.devices = device_settings(&activations);
         run.served = served(path, &run.document, &activations);
@@ -263,18 +262,6 @@ fn served(path: &Path, document: &Document, activations: &ActivationDocument) ->
     let mut gather = GatherServed::new(activations, document.provenance.started_ns, measured_ns(document));
     let are_all = for_each_activation(path, |row| gather.take(row)).is_ok();
     gather.finish(are_all)
-}
-
-/// No more threads than this read episodes.
-const MAX_THREADS: usize = 4;
-
-/// When slow requests ended, as far as there is evidence that can be read: how many there were is counted without it.
-fn slow_requests(path: &Path, document: &Document) -> Option<InTime> {
-    slow_request_ns(document)?;
-    let mut found = InTime::new(document.provenance.started_ns, measured_ns(document));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-    look_into_episodes(path, threads, |episode| episode.end_ns, |end_ns| found.take(end_ns)).ok()?;
-    Some(found)
 }
 
 #[cfg(test)]
