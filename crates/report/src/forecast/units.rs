@@ -3,7 +3,7 @@
 
 use crate::layout::{counted, grouped};
 use punctual_device::{OnMiss, Profile, Source, Unit};
-use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome, format_seconds};
+use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome, are_too_wide, format_seconds, may_be_too_many};
 use punctual_recording::format_ns;
 
 const DAY_S: f64 = 86_400.0;
@@ -108,7 +108,8 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     }
     let day = per_day(answer);
     let about = about(&day, answer.device.period_ns)?;
-    let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds)).unwrap_or_default();
+    let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds));
+    let share = share.map_or_else(String::new, |share| format!(", {share}"));
     let day = if group.compression == 1.0 { "a day" } else { "a day of use" };
     Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, day, &share)))
 }
@@ -118,8 +119,7 @@ const ALL: f64 = 0.95;
 
 /// How often a day something happens that can happen once in a period, ns; `None` if not even a lower limit is known.
 fn about(day: &Estimate, period_ns: u64) -> Option<String> {
-    let most = DAY_S * 1e9 / period_ns.max(1) as f64;
-    let high = day.high.filter(|high| *high < ALL * most);
+    let high = upper_limit(day, period_ns);
     let low = often(day.low?);
     Some(match (day.value, high) {
         (Some(value), Some(high)) => format!("about {} ({low} to {})", often(value), often(high)),
@@ -130,29 +130,92 @@ fn about(day: &Estimate, period_ns: u64) -> Option<String> {
     })
 }
 
-/// How many slots or cycles there are for each one that is lost, to follow what they are called.
+/// The upper limit of how often a day something happens that can happen once in a period, ns, if it tells anything.
+fn upper_limit(day: &Estimate, period_ns: u64) -> Option<f64> {
+    let most = DAY_S * 1e9 / period_ns.max(1) as f64;
+    day.high.filter(|high| *high < ALL * most)
+}
+
+/// How often a device is to be expected to run dry in a day of use.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Expected {
+    /// About so often; `None` if it was not seen to, or more was counted than there is.
+    pub(crate) about: Option<f64>,
+    /// So often at most.
+    pub(crate) at_most: f64,
+}
+
+/// How often a device is to be expected to run dry, as far as a recording of so much use, s, limits that: `None` where the forecast has
+/// no upper limit that tells anything, be it that it is almost every period, that far more may have come unseen than independent
+/// events would, or that the limits are too far apart.
+pub(crate) fn expected(answer: &DeviceAnswer, use_s: f64) -> Option<Expected> {
+    let day = per_day(answer);
+    let at_most = upper_limit(&day, answer.device.period_ns)?;
+    let says_nothing = match (day.value, day.low) {
+        (None, _) => may_be_too_many(at_most * use_s / DAY_S),
+        (Some(_), low) => low.is_some_and(|low| are_too_wide(low, at_most)),
+    };
+    let about = day.value.filter(|_| !answer.underruns.is_upper_count);
+    (!says_nothing).then_some(Expected { about, at_most })
+}
+
+/// The same as a sentence, in what the device's users call it; `day` is a day, or one of use, and `when` under what load, if that has to
+/// be said. What is not decided is said to be as far as a recording of this length, in words, can show.
+pub(crate) fn expected_in_words(answer: &DeviceAnswer, use_s: f64, [day, when, length]: [&str; 3]) -> Option<String> {
+    let Expected { about, at_most } = expected(answer, use_s)?;
+    let device = &answer.device;
+    let [one, several] = called(device);
+    let between_s = DAY_S / at_most;
+    let limit = if at_most < 1.0 {
+        format!("at most one {one} in {}", format_seconds(between_s))
+    } else {
+        let about = about.map_or_else(String::new, |about| format!("about {} and ", often(about)));
+        let share = one_of(device, between_s).map_or_else(String::new, |share| format!(" ({share})"));
+        format!("{about}at most {} {several} {day}{share}", often(at_most))
+    };
+    let is_open = answer.underruns.outcome == Outcome::Unknown;
+    let shown = if is_open { format!(", as far as {length} can show") } else { String::new() };
+    Some(format!("Expect {limit}{when}{shown}."))
+}
+
+/// How many slots or cycles there are for each one that is lost.
 fn one_of(device: &Profile, seconds: f64) -> Option<String> {
     let unit = device.unit.filter(|_| device.is_loop())?;
     let units = device.in_units((seconds * 1e9) as u64)?;
-    Some(format!(", one {} in {}", unit.name(), grouped(units.round().max(1.0) as u64)))
+    Some(format!("one {} in {}", unit.name(), grouped(units.round().max(1.0) as u64)))
 }
 
 /// The name of such events in a day, with their share where that is known, and the effect of each: one wait may cost
 /// several buffers, and counts once.
 fn each_time(device: &Profile, day: &str, share: &str) -> String {
     let period = format_ns(device.period_ns);
-    // Two buffers leave none to spare: one period's work must be done before the next begins.
-    let is_loop = device.buffers == 2;
+    let effect = match device.on_miss {
+        OnMiss::DummyBuffer => format!(", each at least {period} of silence or stuffing"),
+        OnMiss::Drop if has_none_to_spare(device) => format!(", each leaving at least {period} without a result"),
+        OnMiss::Drop => format!(", each the data of {period} or more"),
+        OnMiss::Slip => format!(", each moves all that follows by {period} or more"),
+        OnMiss::Fault => format!(": after a cycle of {period} that ends too late it must be started again"),
+        OnMiss::Retrain => ", each some seconds until it is back".to_owned(),
+    };
+    let [_, several] = called(device);
+    format!("{several} {day}{share}{effect}")
+}
+
+/// What its users call it if a device runs dry: once, and several times.
+pub(crate) fn called(device: &Profile) -> [&'static str; 2] {
     match device.on_miss {
-        OnMiss::DummyBuffer => format!("dropouts {day}{share}, each at least {period} of silence or stuffing"),
-        OnMiss::Drop if is_loop => format!("overruns {day}{share}, each leaving at least {period} without a result"),
-        OnMiss::Drop => format!("losses {day}{share}, each the data of {period} or more"),
-        OnMiss::Slip => format!("slips {day}{share}, each moves all that follows by {period} or more"),
-        OnMiss::Fault => {
-            format!("faults {day}{share}: after a cycle of {period} that ends too late it must be started again")
-        }
-        OnMiss::Retrain => format!("lost connections {day}{share}, each some seconds until it is back"),
+        OnMiss::DummyBuffer => ["dropout", "dropouts"],
+        OnMiss::Drop if has_none_to_spare(device) => ["overrun", "overruns"],
+        OnMiss::Drop => ["loss", "losses"],
+        OnMiss::Slip => ["slip", "slips"],
+        OnMiss::Fault => ["fault", "faults"],
+        OnMiss::Retrain => ["lost connection", "lost connections"],
     }
+}
+
+/// Two buffers leave none to spare: one period's work must be done before the next begins.
+fn has_none_to_spare(device: &Profile) -> bool {
+    device.buffers == 2
 }
 
 /// Such a count deserves two digits.
@@ -171,7 +234,9 @@ fn often(times: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forecast::tests_support::input;
     use punctual_device::Catalogue;
+    use punctual_forecast::{Question, answer};
 
     #[test]
     fn units_have_as_many_digits_as_tell_anything() {
@@ -209,13 +274,65 @@ mod tests {
         assert_eq!(about(&Estimate { low: None, value: Some(1.0), high: None }, 1_000_000), None);
     }
 
+    fn judged(stalls: u64, spec: &str, want_s: u64) -> DeviceAnswer {
+        let devices = vec![Catalogue::shipped().parse_spec(spec).unwrap().with_want(want_s)];
+        let question = Question { devices, ..Question::default() };
+        answer(&[input(stalls, 0)], &question).unwrap().groups.remove(0).devices.remove(0)
+    }
+
+    /// Ten hours that stand for a hundred of use.
+    const USE_S: f64 = 360_000.0;
+
+    fn between(low: Option<f64>, value: Option<f64>, high: Option<f64>) -> DeviceAnswer {
+        let mut answer = judged(0, "audio 64@48kHz", 3_600);
+        answer.underruns.mttf_s = Estimate { low, value, high };
+        answer
+    }
+
+    #[test]
+    fn what_is_to_be_expected_is_an_upper_limit_in_the_words_of_the_users() {
+        let said = |answer: &DeviceAnswer| {
+            expected_in_words(answer, USE_S, ["a day of use", " under load", "10.0 h"]).unwrap_or_default()
+        };
+        // 3,000 in a hundred hours of use are 720 in a day of it.
+        let control = said(&judged(3_000, "ros2-control", 3_600));
+        assert!(control.starts_with("Expect about 720 and at most "), "{control}");
+        assert!(control.contains(" overruns a day of use (one cycle in "), "{control}");
+        assert!(control.ends_with(") under load."), "{control}");
+        let audio = said(&judged(3_000, "audio 64@48kHz", 3_600));
+        assert!(audio.starts_with("Expect about ") && audio.ends_with(" dropouts a day of use under load."), "{audio}");
+        // Nothing was seen, and it is too early to say whether that is enough.
+        let quiet = said(&judged(0, "audio 64@48kHz", 30 * 86_400));
+        assert!(quiet.starts_with("Expect at most "), "{quiet}");
+        assert!(quiet.ends_with(" under load, as far as 10.0 h can show."), "{quiet}");
+        let seldom = said(&between(Some(3.0 * DAY_S), None, None));
+        assert!(seldom.starts_with("Expect at most one dropout in 3.0 days under load"), "{seldom}");
+    }
+
+    #[test]
+    fn nothing_is_expected_of_a_limit_that_tells_nothing() {
+        let seen = |low: f64, high: f64| expected(&between(Some(low), Some((low * high).sqrt()), Some(high)), USE_S);
+        // Once in ten periods; in nearly every one; with limits more than a thousandfold apart.
+        assert!(seen(0.0133, 1.0).is_some_and(|found| found.about.is_some()));
+        assert_eq!((seen(0.001_34, 1.0), seen(10.0, 20_000.0)), (None, None));
+        // Thirty may have gone unseen, and nothing at all is known.
+        let unseen = |low: Option<f64>| expected(&between(low, None, None), USE_S);
+        assert!(unseen(Some(USE_S / 29.0)).is_some_and(|found| found.about.is_none()));
+        assert_eq!((unseen(Some(USE_S / 31.0)), unseen(None)), (None, None));
+        // Wakeups that may share a wait are more than there are waits.
+        let mut upper = judged(3_000, "ros2-control", 3_600);
+        upper.underruns.is_upper_count = true;
+        let found = expected(&upper, USE_S).unwrap();
+        assert!(found.about.is_none() && found.at_most > 720.0, "{found:?}");
+    }
+
     #[test]
     fn each_device_has_the_words_of_its_users() {
         let catalogue = Catalogue::shipped();
         let said = |id: &str| each_time(catalogue.find(id).unwrap(), "a day", "");
         assert_eq!(said("ros2-control"), "overruns a day, each leaving at least 1.00 ms without a result");
         let control = catalogue.find("ros2-control").unwrap();
-        let share = one_of(control, 0.909).unwrap();
+        let share = format!(", {}", one_of(control, 0.909).unwrap());
         assert_eq!(
             each_time(control, "a day of use", &share),
             "overruns a day of use, one cycle in 909, each leaving at least 1.00 ms without a result"

@@ -3,9 +3,11 @@
 use crate::answer::Answer;
 use crate::device::{DeviceRunRow, Run};
 use crate::forecast::interarrival::InterarrivalRow;
+use crate::forecast::units::{Expected, called, expected};
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
 use crate::recording::cycles::CyclesRow;
+use crate::recording::device_verdict::use_s;
 use crate::{Measurement, NextStep, StageRow, load_name, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};
@@ -72,7 +74,7 @@ impl<'a> ReportAnswer<'a> {
             limits: documents().flat_map(|document| &document.limits).collect(),
             scores: documents().flat_map(scores).collect(),
             cycles: CyclesRow::all(&measurement.cycles),
-            devices: measurement.devices.iter().map(JudgedRow::new).collect(),
+            devices: measurement.devices.iter().map(|row| JudgedRow::new(row, measurement)).collect(),
             parts: measurement.parts.iter().map(|(path, document)| PartRow::new(path, document)).collect(),
             interarrival: InterarrivalEntry::all(interarrival),
             device_runs: Vec::new(),
@@ -162,11 +164,34 @@ struct JudgedRow<'a> {
     forecast: DeviceForecast<'a>,
     late_wakeups: u64,
     late_wakeups_on_worst_cpu: u64,
+    /// How often it is to be expected to run dry in 24 hours of use; null where the recording has no upper limit that tells anything.
+    expected: Option<ExpectedRow>,
+}
+
+/// How often a device is to be expected to run dry.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ExpectedRow {
+    /// What its users call it: `dropouts`, `overruns`, `losses`, `slips`, `faults`, `lost connections`.
+    of: &'static str,
+    /// Null if it was not seen to, or more was counted than there is.
+    about_per_day: Option<f64>,
+    at_most_per_day: f64,
+}
+
+impl ExpectedRow {
+    fn new(row: &JudgedDevice, measurement: &Measurement) -> Option<ExpectedRow> {
+        let (_, document) = measurement.parts.iter().find(|(_, document)| load_name(document) == row.load)?;
+        let Expected { about, at_most } = expected(&row.answer, use_s(document))?;
+        let [_, of] = called(&row.answer.device);
+        Some(ExpectedRow { of, about_per_day: about, at_most_per_day: at_most })
+    }
 }
 
 impl<'a> JudgedRow<'a> {
-    fn new(row: &'a JudgedDevice) -> JudgedRow<'a> {
+    fn new(row: &'a JudgedDevice, measurement: &Measurement) -> JudgedRow<'a> {
         JudgedRow {
+            expected: ExpectedRow::new(row, measurement),
             forecast: DeviceForecast::new(&row.load, &row.measure, &row.answer),
             late_wakeups: row.late_wakeups,
             late_wakeups_on_worst_cpu: row.late_wakeups_on_worst_cpu,

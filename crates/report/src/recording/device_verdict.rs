@@ -2,7 +2,7 @@
 
 use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, rested, times, total, when};
 use crate::Measurement;
-use crate::forecast::units::work_in_words;
+use crate::forecast::units::{expected_in_words, work_in_words};
 use crate::forecast::{buffering, so_much_more};
 use crate::layout::{load_name, spoken_duration};
 use punctual_device::{Profile, Source};
@@ -100,7 +100,18 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let is_short = !late.is_empty() || judged.answer.underruns.outcome == Outcome::Fails;
     let needed = buffering(&answers).filter(|_| is_asked || is_short);
     let needed = needed.map(|needed| format!(" {needed}")).unwrap_or_default();
-    format!("{met}{work}; {}.{needed}", outcome(&judged.answer, !late.is_empty(), &of_use(document)))
+    let of_use = of_use(document);
+    let day = if of_use.is_empty() { "a day" } else { "a day of use" };
+    let when = if parts.len() > 1 { format!(" {}", when(document)) } else { String::new() };
+    let expected = expected_in_words(&judged.answer, use_s(document), [day, &when, &spoken_duration(document)]);
+    let expected = expected.map(|expected| format!(" {expected}")).unwrap_or_default();
+    format!("{met}{work}; {}.{expected}{needed}", outcome(&judged.answer, !late.is_empty(), &of_use))
+}
+
+/// How much use a recording stands for, s.
+pub(super) fn use_s(document: &Document) -> f64 {
+    let thousandths = document.provenance.load.compression_thousandths.unwrap_or(1_000);
+    document.measured_ns() as f64 / 1e9 * thousandths as f64 / 1e3
 }
 
 /// What fails first decides.
@@ -191,6 +202,7 @@ mod tests {
         };
         let rows = [row];
         let said = sentence("ros2-control", &device, &[&document], &rows);
+        assert!(said.contains("). Expect about ") && said.contains(" overruns a day (one cycle in "), "{said}");
         assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
         assert!(said.contains(" overrun an hour)"), "{said}");
         // A target in hours of use says what an hour of the load stands for.
@@ -198,6 +210,7 @@ mod tests {
         scaled.provenance.load.compression_thousandths = Some(5_000);
         let said = sentence("ros2-control", &device, &[&scaled], &rows);
         assert!(said.contains(" overrun an hour of use, and an hour under mixed stands for 5)"), "{said}");
+        assert!(said.contains(" overruns a day of use (one cycle in "), "{said}");
     }
 
     #[test]
