@@ -11,7 +11,7 @@ use crate::devices::RateRatio;
 use crate::events::{EventCount, OfRun};
 use crate::in_time::InTime;
 use crate::verdict::Outcome;
-use punctual_recording::{RecorderSummary, Stage, counted, grouped};
+use punctual_recording::{RecorderSummary, Stage, counted, grouped, printable};
 use std::collections::BTreeSet;
 
 /// Fewer episodes on both sides together are never called a change.
@@ -160,7 +160,7 @@ fn obstacles(a: &[Run], b: &[Run]) -> Vec<String> {
         recorders().map(|recorder| (recorder.stage, fixed_threshold_ns(recorder))).collect();
     if thresholds.len() > 1 || thresholds.iter().any(|(_, threshold_ns)| threshold_ns.is_none()) {
         let told: BTreeSet<String> =
-            recorders().map(|recorder| format!("{} of the {}", recorder.threshold, recorder.stage.name())).collect();
+            recorders().map(|own| format!("{} of the {}", printable(&own.threshold), own.stage.name())).collect();
         let told: Vec<String> = told.into_iter().collect();
         return vec![format!(
             "causes were not compared, which takes the same fixed threshold and stage in all recordings, such as `--why 1ms`: these \
@@ -183,8 +183,8 @@ struct Sight<'a> {
     sample_clock: Option<&'a str>,
 }
 
-impl Sight<'_> {
-    fn of(recorder: &RecorderSummary) -> Sight<'_> {
+impl<'a> Sight<'a> {
+    fn of(recorder: &'a RecorderSummary) -> Sight<'a> {
         Sight {
             missing: recorder.missing.iter().map(String::as_str).collect(),
             is_nesting_known: recorder.nesting_known,
