@@ -75,45 +75,54 @@ fn causes(recorder: &RecorderSummary, whole: &[(u64, Split)], void: u64) -> RunC
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_recording::episode::{Event, EventKind, Victim};
+    use punctual_blame::Part;
+    use punctual_recording::episode::Victim;
 
-    /// For 400 us another thread of the late one's name had the CPU: this one.
-    fn episode(other: u32) -> Episode {
-        let event = |after_ns: u64, kind, tid, value| Event {
-            at_ns: 1_000_000 + after_ns,
-            cpu: 0,
+    fn part(kind: Kind, who: &str, cgroup: &str, ns: u64) -> Part {
+        Part {
             kind,
-            tid,
-            priority: 19,
-            context: 0,
-            steal_ns: 0,
-            value,
-            extra: 20,
-            name: 1,
-        };
-        let victim = Victim { tid: 7, name: "worker".into(), priority: 19, cpu: 0 };
-        Episode {
-            names: vec!["?".into(), "worker".into()],
-            events: vec![event(5_000, EventKind::Waking, other, 7), event(399_000, EventKind::Switch, other, 7)],
-            ..Episode::of(victim, 1_000_000, 1_400_000)
+            who: who.into(),
+            thread: None,
+            has_namesakes: false,
+            ns,
+            detail: None,
+            unknown_ns: 0,
+            inside: Vec::new(),
+            call: None,
+            has_ended: false,
+            cgroup: Some(cgroup.to_owned()),
+            turn: None,
+            priorities: None,
         }
     }
 
     #[test]
-    fn causes_that_only_a_number_tells_apart_are_one_and_void_episodes_have_none() {
-        let whole = [8, 9].map(|other| {
-            let (end_ns, split) = look(&episode(other));
-            (end_ns, split.unwrap())
-        });
+    fn causes_that_only_a_number_or_a_group_tells_apart_are_one() {
+        let lock = |tid: u32, cgroup, ns| part(Kind::Lock, &format!("another worker (thread {tid})"), cgroup, ns);
+        let parts = [
+            vec![lock(8, "/a", 300), lock(9, "/a", 20), part(Kind::Idle, "no request was waiting", "/a", 1_000)],
+            vec![lock(17, "/b", 40), part(Kind::Wait, "another worker", "/b", 5)],
+        ];
+        let whole: Vec<(u64, Split)> =
+            (7..).zip(parts).map(|(end_ns, parts)| (end_ns, Split { pieces: Vec::new(), parts })).collect();
         let recorder = RecorderSummary { late: 2, kept: 2, ..RecorderSummary::default() };
         let found = causes(&recorder, &whole, 1);
         // The episodes are more than were counted last.
         assert_eq!((found.late, found.whole), (3, 2));
-        let total_ns: u64 = found.by.values().map(|times| times.total_ns).sum();
-        assert_eq!(total_ns, 800_000, "{found:?}");
-        let (name, largest) = found.by.iter().max_by_key(|(_, times)| times.total_ns).unwrap();
-        assert!(!name.who.contains("thread"), "{found:?}");
-        assert_eq!(largest.ended_ns, [1_400_000; 2], "{found:?}");
-        assert_eq!(look(&Episode { void: Some("overwritten".into()), ..episode(8) }).1, None);
+        let rows: Vec<(&str, &str, &[u64], u64)> = (found.by.iter())
+            .map(|(name, times)| (name.kind, name.who.as_str(), &times.ended_ns[..], times.total_ns))
+            .collect();
+        assert_eq!(rows, [("lock", "another worker", &[7, 8][..], 360), ("wait", "another worker", &[8][..], 5)]);
+    }
+
+    #[test]
+    fn a_void_episode_has_an_end_and_no_causes() {
+        let victim = Victim { tid: 7, name: "worker".into(), priority: 19, cpu: 0 };
+        let whole = Episode::of(victim, 1_000_000, 1_400_000);
+        let (end_ns, split) = look(&whole);
+        let split = split.expect("it is whole");
+        let total_ns: u64 = split.parts.iter().map(|part| part.ns).sum();
+        assert_eq!((end_ns, total_ns, split.pieces.len()), (1_400_000, 400_000, 0));
+        assert_eq!(look(&Episode { void: Some("overwritten".into()), ..whole }), (1_400_000, None));
     }
 }
