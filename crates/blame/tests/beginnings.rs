@@ -120,6 +120,17 @@ fn waits_for_store(story: &mut Story, way: Way, wakes_it: bool, sleeps: bool) {
     story.switch(5_000, IDLE, WAITS, 0);
 }
 
+/// A timer of its own wakes the late thread at 1,003 us; it waits for somebody else as above.
+fn by_its_timer(way: Way, wakes_it: bool, sleeps: bool) -> Story {
+    let mut story = Story::new(CLIENT, 5_000);
+    story.episode.stage = Stage::Request;
+    story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+    timer_wakes(&mut story, 1_003, VICTIM, WaitEnd { sleeper: Call::Sleep, waker: None, ..READ }.bits() | 19);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    waits_for_store(&mut story, way, wakes_it, sleeps);
+    story
+}
+
 /// Of which nothing tells what it was for: no name, and all of it unknown.
 fn is_untold(part: &Part) -> bool {
     let is_it = part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
@@ -301,14 +312,8 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
         (Vec::new(), Some(CONNECTED), true, true),
         (Vec::new(), None, false, true),
     ] {
-        let mut story = Story::new(CLIENT, 5_000);
-        story.episode.stage = Stage::Request;
+        let mut story = by_its_timer(Way::Pipe, wakes_it, true);
         (story.episode.accepted, story.episode.connected) = (accepted.clone(), vec![CONNECTED]);
-        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
-        let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
-        timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
-        story.switch(1_010, VICTIM_RUNS, 0, 1);
-        waits_for_store(&mut story, Way::Pipe, wakes_it, true);
         let end = WaitEnd { descriptor: read, ..READ };
         let wakings = story.episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
         wakings.for_each(|event| event.extra = end.bits() | 19);
@@ -329,15 +334,10 @@ fn a_thread_of_its_own_program_that_was_asked_is_no_client() {
     let mut cases = 0;
     for way in [Way::Pipe, Way::Queue] {
         for (is_of_its_program, wakes_it) in [(true, true), (true, false), (false, true), (false, false)] {
-            let mut story = Story::new(CLIENT, 5_000);
-            story.episode.stage = Stage::Request;
+            let mut story = by_its_timer(way, wakes_it, true);
             story.episode.accepted = vec![4];
             let threads = if is_of_its_program { vec![VICTIM, STORE.0] } else { vec![VICTIM] };
             story.episode.processes.push(Process { number: VICTIM, name: "program".into(), threads });
-            story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
-            timer_wakes(&mut story, 1_003, VICTIM, WaitEnd { sleeper: Call::Sleep, waker: None, ..READ }.bits() | 19);
-            story.switch(1_010, VICTIM_RUNS, 0, 1);
-            waits_for_store(&mut story, way, wakes_it, true);
             let told = parts(&story.episode);
             let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
             let expected = way == Way::Pipe && is_of_its_program && wakes_it;
@@ -360,16 +360,7 @@ fn a_server_that_waits_for_several_things_waits_for_nobody_whom_it_woke() {
         [true, false].into_iter().flat_map(all).flat_map(|case| [(case, true), (case, false)])
     {
         let mut episode = match is_own_timer {
-            true => {
-                let mut story = Story::new(CLIENT, 5_000);
-                story.episode.stage = Stage::Request;
-                story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
-                let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
-                timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
-                story.switch(1_010, VICTIM_RUNS, 0, 1);
-                waits_for_store(&mut story, Way::Pipe, wakes_it, sleeps);
-                story.episode
-            }
+            true => by_its_timer(Way::Pipe, wakes_it, sleeps).episode,
             false => served(Way::Pipe, Before::Woken, wakes_it, sleeps),
         };
         episode.accepted = vec![ACCEPTED];
@@ -391,15 +382,8 @@ fn a_server_that_waits_for_several_things_waits_for_nobody_whom_it_woke() {
 #[test]
 fn nobody_is_named_as_long_as_connections_are_not_known() {
     for (is_unknown, wakes_it) in [(true, true), (true, false), (false, true), (false, false)] {
-        let mut story = Story::new(CLIENT, 5_000);
-        story.episode.stage = Stage::Request;
-        story.episode.connections_unknown = is_unknown;
-        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
-        let end = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
-        timer_wakes(&mut story, 1_003, VICTIM, end.bits() | 19);
-        story.switch(1_010, VICTIM_RUNS, 0, 1);
-        waits_for_store(&mut story, Way::Pipe, wakes_it, true);
-        let by_its_timer = story.episode;
+        let mut by_its_timer = by_its_timer(Way::Pipe, wakes_it, true).episode;
+        by_its_timer.connections_unknown = is_unknown;
         let mut by_somebody = served(Way::Pipe, Before::Woken, wakes_it, true);
         (by_somebody.is_asked_for, by_somebody.connections_unknown) = (true, is_unknown);
         for (episode, is_known) in [(by_its_timer, true), (by_somebody.clone(), wakes_it)] {
@@ -416,6 +400,54 @@ fn nobody_is_named_as_long_as_connections_are_not_known() {
         by_somebody.waits_for_answers = true;
         let told = parts(&by_somebody);
         assert!(told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other"), "{told:?}");
+    }
+}
+
+/// By a pipe, a server that sleeps within its requests does what a client with a period does: it writes, and waits for one that sleeps and writes. Whoever
+/// works until it writes is taken for a store; another thread of the program is no client, and by a connection that was asked for come answers.
+#[test]
+fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
+    const CONNECTED: u32 = 5;
+    const PIPE: u32 = 6;
+    let is_named = |read: Option<u32>, sleeps: bool, change: fn(&mut Episode)| {
+        let mut episode = by_its_timer(Way::Pipe, true, sleeps).episode;
+        change(&mut episode);
+        let sleeper = if read == Some(ONE_POLLED) { Call::Poll } else { Call::Read };
+        let end = WaitEnd { sleeper, descriptor: read, ..READ };
+        let wakings = episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
+        wakings.for_each(|event| event.extra = end.bits() | 19);
+        let told = parts(&episode);
+        let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
+        assert_eq!(told.iter().any(is_untold), !is_named, "{read:?} {sleeps}: {told:?}");
+        is_named
+    };
+    let nothing: fn(&mut Episode) = |_| {};
+    let has_asked: fn(&mut Episode) = |episode| episode.connected = vec![CONNECTED];
+    let is_of_one_program: fn(&mut Episode) = |episode| {
+        let threads = vec![VICTIM, STORE.0];
+        episode.processes.push(Process { number: VICTIM, name: "program".into(), threads });
+    };
+    let waits_for_answers: fn(&mut Episode) = |episode| episode.waits_for_answers = true;
+    let is_unknown: fn(&mut Episode) = |episode| {
+        (episode.connected, episode.connections_unknown) = (vec![CONNECTED], true);
+    };
+    for (read, sleeps, change, expected) in [
+        (Some(PIPE), true, nothing, false),
+        (Some(PIPE), true, has_asked, false),
+        (Some(ONE_POLLED), true, nothing, false),
+        // It may have polled the connection.
+        (Some(ONE_POLLED), true, has_asked, true),
+        (Some(CONNECTED), true, has_asked, true),
+        (Some(PIPE), false, nothing, true),
+        (Some(PIPE), true, is_of_one_program, true),
+        (Some(PIPE), true, waits_for_answers, true),
+        // Where it is not known what else there is, only what was asked for is an answer.
+        (Some(CONNECTED), true, is_unknown, true),
+        (Some(PIPE), false, is_unknown, false),
+        // An older recording does not tell what was read.
+        (None, true, nothing, true),
+    ] {
+        assert_eq!(is_named(read, sleeps, change), expected, "{read:?} {sleeps}");
     }
 }
 

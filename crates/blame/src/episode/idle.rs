@@ -32,7 +32,8 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
 /// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
-/// another request, and whoever it has woken since its client or a dispatcher.
+/// another request, and whoever it has woken since its client or a dispatcher. In one that accepted none, a client with a period and its store do what a
+/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads. So whoever slept before it wrote is not told from a client.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last() else { return };
     let end_ns = last.start_ns + last.ns;
@@ -45,6 +46,12 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
     let ender = classifier.ender(end_ns);
     if matches!(beginning, Beginning::OwnTimer) {
         if !ender.is_some_and(|ender| is_surely_asked(ender, last)) {
+            wait.iter_mut().for_each(may_be_nobodys);
+        }
+        return;
+    }
+    if matches!(beginning, Beginning::Period) {
+        if ender.is_some_and(may_be_client) && wait.iter().any(slept_itself) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
@@ -71,6 +78,11 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
 fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
     let is_read = ender.waited_for == WaitedFor::Else && last.call == Some(Call::Read);
     ender.waited_for == WaitedFor::Answer || is_read && ender.was_asked && ender.is_of_its_program
+}
+
+/// Whether whoever ended a wait may be the one that asks: nothing tells which end of the pipe does, and it is no other thread of the program.
+fn may_be_client(ender: Ender) -> bool {
+    ender.is_by_pipe && !ender.is_of_its_program
 }
 
 /// Who slept until a timer of its own for most of a wait, if that was no lock's.
@@ -118,6 +130,11 @@ fn are_of_one_wait(one: &Piece, next: &Piece) -> bool {
 fn sleeps(piece: &Piece) -> bool {
     let Some(((last, _), before)) = piece.path.split_last() else { return false };
     piece.kind == Kind::Wait && *last == Kind::Sleep && before.iter().all(|(kind, _)| *kind == Kind::Wait)
+}
+
+/// Whether it is one in which whoever is waited for, and nobody behind it, slept until a timer.
+fn slept_itself(piece: &Piece) -> bool {
+    sleeps(piece) && piece.path.len() == 1
 }
 
 /// Who that was: the last of the chain.

@@ -13,8 +13,11 @@ pub(crate) enum Beginning {
     Known,
     /// Somebody asked for something: this thread, if that was seen.
     AskedBy(Option<u32>),
-    /// A timer of its own, in a program that accepted connections: a server that sleeps within its requests, or one with a period.
+    /// A timer of its own, in a program that accepted connections, or of which those are not known: a server that sleeps within its requests, or one
+    /// with a period.
     OwnTimer,
+    /// A timer of its own, in a program that accepted no connection: one with a period, or a server that is asked by a pipe and sleeps within its requests.
+    Period,
     /// It may be the answer to a question of the late thread's, and then one of its waits is for the next request.
     Assumed,
 }
@@ -28,6 +31,8 @@ pub(crate) struct Ender {
     pub(crate) was_asked: bool,
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
+    /// Whether that came by a descriptor of which nothing tells who asks by it: a pipe, one of a pair of sockets.
+    pub(crate) is_by_pipe: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
 }
@@ -59,18 +64,20 @@ impl Classifier<'_> {
         let is_asked_for = episode.is_asked_for || first.is_some_and(|first| reads(first, &episode.accepted));
         let accepts = !episode.accepted.is_empty();
         let end = first.map(|first| (first, self.direct_end(first)));
+        let by_own_timer = matches!(&end, Some((first, End::Timer)) if !self.is_answered_at(first));
         // Whoever is waited for may send the next request, whatever began this one and whomever the thread has woken since.
         if episode.connections_unknown && !matches!(end, Some((_, End::Device)) | None) {
-            return Beginning::Assumed;
+            return if by_own_timer { Beginning::OwnTimer } else { Beginning::Assumed };
         }
         match end {
             Some((_, End::By(tid))) if is_asked_for => Beginning::AskedBy(Some(tid)),
             // What an event loop is told of may also be an answer, but then that is all that the thread does with it.
             Some((first, End::By(_) | End::Network)) if accepts && polls(first) => Beginning::AskedBy(None),
             _ if is_asked_for => Beginning::AskedBy(None),
-            Some((first, End::Timer)) if accepts && !self.is_answered_at(first) => Beginning::OwnTimer,
+            _ if by_own_timer && accepts => Beginning::OwnTimer,
+            _ if by_own_timer && !episode.waits_for_answers => Beginning::Period,
             // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
-            Some((first, End::Timer)) if !self.is_answered_at(first) => Beginning::Known,
+            _ if by_own_timer => Beginning::Known,
             Some((_, End::Device)) | None => Beginning::Known,
             Some((_, End::Timer | End::By(_) | End::Network | End::NotBy(_))) => Beginning::Assumed,
         }
@@ -93,14 +100,21 @@ impl Classifier<'_> {
         let waited_for = self.waited_for(woken_by);
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
-        Some(Ender { tid, was_asked, waited_for, is_of_its_program })
+        let is_by_pipe = waited_for == WaitedFor::Else && self.tells_no_asker(woken_by);
+        Some(Ender { tid, was_asked, waited_for, is_by_pipe, is_of_its_program })
     }
 
-    /// Whether a wait of the late thread that was over at a time was for one of several things, in a program that accepted connections: a
-    /// request may be among them.
+    /// Whether what the late thread read is neither by a connection that it accepted nor by one that it asked for. `poll` does not tell which it was.
+    fn tells_no_asker(&self, woken_by: &Event) -> bool {
+        descriptor(woken_by).is_some_and(|read| read != ONE_POLLED || self.episode.connected.is_empty())
+    }
+
+    /// Whether a wait of the late thread that was over at a time was for one of several things, in a program that accepted connections, or of which
+    /// those are not known: a request may be among them.
     pub(crate) fn may_wait_for_request(&self, at_ns: u64) -> bool {
         let woken_by = self.index.next_woken(self.subject.tid, at_ns).filter(|event| event.at_ns == at_ns);
-        !self.episode.accepted.is_empty() && woken_by.is_some_and(polls)
+        let may_accept = self.episode.connections_unknown || !self.episode.accepted.is_empty();
+        may_accept && woken_by.is_some_and(polls)
     }
 
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
