@@ -16,6 +16,8 @@ pub(crate) enum WaitedFor {
     Answer,
     /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
     Unclear,
+    /// One of a set of such things.
+    UnclearSet,
     /// One of several things, among which are requests.
     Either,
     /// One of several things; what they are is not known.
@@ -166,7 +168,7 @@ impl Programs {
             match connection.brings {
                 WaitedFor::Request => connections.accepted.push(connection.descriptor),
                 WaitedFor::Answer => connections.connected.push(connection.descriptor),
-                WaitedFor::Unclear | WaitedFor::Either | WaitedFor::Several => {}
+                WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Either | WaitedFor::Several => {}
             }
             let path = program.and_then(|program| program.paths.get(&connection.descriptor));
             connections.paths.extend(path.map(|path| (connection.descriptor, path.clone())));

@@ -218,11 +218,15 @@ fn awaited(directory: &str, called_for: &str, tables: &Tables<'_>) -> Option<Wai
     if !READS.contains(&number) {
         return None;
     }
-    let link = link(&format!("{directory}/fd/{descriptor}"))?;
+    brought_by(&link(&format!("{directory}/fd/{descriptor}"))?, tables)
+}
+
+/// What comes by what a descriptor stands for; `None` if that is not known.
+fn brought_by(link: &str, tables: &Tables<'_>) -> Option<WaitedFor> {
     if link.starts_with("pipe:[") {
         return Some(WaitedFor::Unclear);
     }
-    let inode = inode(&link)?;
+    let inode = inode(link)?;
     tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(WaitedFor::Unclear))
 }
 
@@ -237,7 +241,7 @@ fn of_set(directory: &str, set: u64, tables: &Tables<'_>) -> Option<WaitedFor> {
             return None;
         }
         let link = link(&format!("{directory}/fd/{descriptor}"));
-        brings.push(link.as_deref().and_then(inode).and_then(|inode| tables.awaited(inode)));
+        brings.push(link.and_then(|link| brought_by(&link, tables)));
     }
     if descriptors.len() == MAX_DESCRIPTORS {
         brings.push(None);
@@ -258,13 +262,15 @@ fn descriptors(info: &str) -> impl Iterator<Item = u32> {
     info.lines().filter_map(|line| line.strip_prefix("tfd:")?.split_ascii_whitespace().next()?.parse().ok())
 }
 
-/// What comes by any of several things, of which some may not be known. `None` if it may be anything but a request.
+/// What comes by any of several things, of which some may not be known. `None` if it may be anything but a request, and not all of it is unclear.
 fn of_several(brings: &[Option<WaitedFor>]) -> Option<WaitedFor> {
     let is_all = |awaited: WaitedFor| brings.iter().all(|one| *one == Some(awaited));
     match brings.contains(&Some(WaitedFor::Request)) {
         true if is_all(WaitedFor::Request) => Some(WaitedFor::Request),
         true => Some(WaitedFor::Either),
-        false => (!brings.is_empty() && is_all(WaitedFor::Answer)).then_some(WaitedFor::Answer),
+        false if brings.is_empty() => None,
+        false if is_all(WaitedFor::Answer) => Some(WaitedFor::Answer),
+        false => is_all(WaitedFor::Unclear).then_some(WaitedFor::UnclearSet),
     }
 }
 
@@ -336,6 +342,7 @@ mod tests {
             tfd:       12 events:       19 data:                c  pos:0 ino:1f4 sdev:9\n";
         assert_eq!(descriptors(info).collect::<Vec<u32>>(), [5, 12]);
         let (request, answer) = (Some(WaitedFor::Request), Some(WaitedFor::Answer));
+        let unclear = Some(WaitedFor::Unclear);
         for (brings, expected) in [
             (&[request][..], request),
             (&[request, request][..], request),
@@ -343,6 +350,10 @@ mod tests {
             (&[request, None][..], Some(WaitedFor::Either)),
             (&[answer, answer][..], answer),
             (&[answer, None][..], None),
+            (&[unclear, unclear][..], Some(WaitedFor::UnclearSet)),
+            (&[unclear, answer][..], None),
+            (&[unclear, None][..], None),
+            (&[request, unclear][..], Some(WaitedFor::Either)),
             (&[None][..], None),
             (&[][..], None),
         ] {

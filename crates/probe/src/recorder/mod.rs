@@ -8,8 +8,8 @@
 //!
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`: where a followed thread's request begins and ends; `looks`,
-//!   `connections`, `socket_tables`: by which connections it comes.
+//! * `requests`, `stretches`, `sources`, `sleeps`: where a followed thread's request begins and ends; `request`: one that is over;
+//!   `looks`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
@@ -47,8 +47,10 @@ mod naming;
 mod processes;
 pub(crate) mod program_files;
 pub(crate) mod programs;
+mod request;
 pub(crate) mod requests;
 mod rings;
+mod sleeps;
 mod socket_tables;
 mod sources;
 mod start;

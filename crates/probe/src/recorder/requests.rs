@@ -10,41 +10,12 @@
 
 use super::connections::{Connection, Programs, WaitedFor};
 use super::late_wakeup::Connections;
+pub(crate) use super::request::{Known, Request};
+use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
 use punctual_recording::episode::Call;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A request that is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Request {
-    /// From when, ns.
-    pub(crate) expected_ns: u64,
-    /// To when, ns.
-    pub(crate) end_ns: u64,
-    pub(crate) known: Known,
-}
-
-/// What is known of a request.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// See [`Episode::is_asked_for`](punctual_recording::Episode::is_asked_for).
-    pub(crate) is_asked_for: bool,
-    /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
-    pub(crate) waits_for_answers: bool,
-    /// Whether a timer of its own begins it, in a program that accepted no connection.
-    pub(crate) is_by_own_timer: bool,
-    /// Whether a timer begins it, and its thread may be a server that sleeps within its requests, so that this is what follows: others end its
-    /// waits, and its program accepts connections, or it waits now and then more often for what nobody tells who asks.
-    pub(crate) may_be_part: bool,
-}
-
-impl Known {
-    /// Whether it surely holds no wait for the next request.
-    pub(crate) fn is_sure(self) -> bool {
-        self.is_by_own_timer && !self.may_be_part || self.is_asked_for && self.waits_for_answers
-    }
-}
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = 250;
@@ -73,12 +44,16 @@ struct Thread {
     accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
     mixed: BTreeSet<u32>,
-    /// How often it has slept until a timer and for nothing else since it last waited there.
+    /// How often it has slept until a timer and for nothing else since it last waited there, ...
     sleeps: u8,
+    /// ... and for how long each time.
+    lengths: Sleeps,
     /// Where it waits for answers.
     asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
     unclear: BTreeSet<u32>,
+    /// Where it waits for one of several things of which nothing tells who asks by them, in a program that accepts no connections.
+    unclear_several: BTreeSet<u32>,
     /// How often the last request did that a timer began, if at all, ...
     unclear_waits: Option<u32>,
     /// ... and whether that was not always the same: whoever has a period asks as often each time.
@@ -317,14 +292,25 @@ impl Thread {
             Some((_, WaitedFor::Answer)) => {
                 self.asked.insert(place);
             }
-            Some((_, WaitedFor::Unclear)) => {
-                if self.unclear.insert(place) {
+            Some((_, awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several))) => {
+                let places = if awaited == WaitedFor::Unclear { &mut self.unclear } else { &mut self.unclear_several };
+                if (awaited == WaitedFor::Unclear || !self.has_accepted) && places.insert(place) {
                     self.unclear_waits = None;
                     self.open.iter_mut().for_each(|open| open.unclear_waits = None);
                 }
             }
-            Some((_, WaitedFor::Either | WaitedFor::Several)) | None => {}
+            Some((_, WaitedFor::Either)) | None => {}
         }
+    }
+
+    /// Whether nothing tells who asks by what it waits for at a place.
+    fn is_unclear(&self, place: u32) -> bool {
+        self.unclear.contains(&place) || self.unclear_several.contains(&place) && !self.has_accepted
+    }
+
+    /// Whether it waits so anywhere.
+    fn waits_unclearly(&self) -> bool {
+        !self.unclear.is_empty() || !self.unclear_several.is_empty() && !self.has_accepted
     }
 
     /// It waits for requests at a place. Its time limit there is no other source.
@@ -337,10 +323,15 @@ impl Thread {
     }
 
     /// A server that sleeps within its requests waits for the next one before long.
-    fn note_sleep(&mut self, place: u32, call: Option<Call>, ended_by: EndedBy) {
+    fn note_sleep(&mut self, place: u32, call: Option<Call>, stretch: &Stretch) {
+        let is_by_timer = stretch.ended_by == EndedBy::Timer;
         if self.accepted.contains(&place) {
             self.sleeps = 0;
-        } else if call == Some(Call::Sleep) || ended_by == EndedBy::Timer && !self.answered.contains(&place) {
+        } else if call == Some(Call::Sleep) || is_by_timer && !self.answered.contains(&place) {
+            // What ends where it waits for others, too, is no sleep within a request.
+            if is_by_timer && !self.is_unclear(place) {
+                self.lengths.slept(self.since_ns, stretch.expected_ns);
+            }
             self.sleeps = self.sleeps.saturating_add(1);
             if self.sleeps > MAX_SLEEPS {
                 self.accepted.clear();
@@ -362,7 +353,7 @@ impl Thread {
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
         self.note_other(place, call);
-        self.note_sleep(place, call, ended_by);
+        self.note_sleep(place, call, stretch);
         let is_for_answers = self.is_for_answers(place);
         let is_a_sleep = |source: Source| source.is_timer() && !self.accepted.contains(&source.place);
         let slept_within = !self.accepted.is_empty() && self.source.is_some_and(is_a_sleep);
@@ -394,8 +385,9 @@ impl Thread {
             self.answered.insert(place);
         }
         let until_ns = waits_since?;
+        let is_unclear = self.is_unclear(place);
         if let Some(waits) = self.open.as_mut().and_then(|open| open.unclear_waits.as_mut()) {
-            *waits += u32::from(self.unclear.contains(&place));
+            *waits += u32::from(is_unclear);
         }
         if is_source || is_sleep {
             return self.over(until_ns);
@@ -437,7 +429,7 @@ impl Thread {
         let is_by_own_timer = self.is_by_own_timer(stretch);
         let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false };
         let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
-        let unclear_waits = (!self.unclear.is_empty()).then_some(0);
+        let unclear_waits = self.waits_unclearly().then_some(0);
         let (expected_ns, waits_since) = (stretch.expected_ns, None);
         self.open = Some(Open { expected_ns, known, waits: 0, waits_since, is_by_timer, unclear_waits });
     }
@@ -448,7 +440,11 @@ impl Thread {
         if let Some(waits) = unclear_waits.filter(|waits| is_by_timer && *waits > 0) {
             self.varies |= self.unclear_waits.replace(waits).is_some_and(|before| before != waits);
         }
-        let may_be_part = is_by_timer && (self.varies || self.has_accepted && !self.answered.is_empty());
+        // If not all places were known as it began, it may have waited there.
+        let is_unclear = unclear_waits.map_or_else(|| self.waits_unclearly(), |waits| waits > 0);
+        let sleeps_within = is_unclear && self.lengths.are_for_a_while();
+        let may_be_part =
+            is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
         Some(Request { expected_ns, end_ns, known: Known { may_be_part, ..known } })
     }
 

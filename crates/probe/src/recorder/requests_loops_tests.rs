@@ -111,3 +111,35 @@ fn whoever_waits_by_a_pipe_a_different_number_of_times_may_be_a_server() {
     assert_eq!(parts(&[2, 2, 2]), [false; 3]);
     assert_eq!(parts(&[1, 3, 1]), [false, true, true]);
 }
+
+/// It sleeps for as long each time, whenever it is asked; whoever has a period sleeps until the next is due.
+#[test]
+fn whoever_waits_by_a_pipe_and_sleeps_for_as_long_each_time_may_be_a_server() {
+    const MS: u64 = 1_000_000;
+    let parts = |awaited: WaitedFor, call: Call, sleeps: [(u64, u64); 5]| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, call));
+        look(&mut play, awaited);
+        for (pause_ms, asleep_ms) in sleeps {
+            play.now += pause_ms * MS;
+            play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+            play.now += asleep_ms * MS;
+            play.known.clear();
+            play.stretch(EndedBy::Timer, waits(IDLE, call));
+        }
+        // The last one.
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+        play.known.iter().any(|known| known.may_be_part)
+    };
+    let for_a_while = [(5, 35), (9, 35), (20, 35), (3, 35), (50, 35)];
+    let until_a_time = [(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)];
+    for (awaited, call, expected) in [
+        (WaitedFor::Unclear, Call::Read, true),
+        (WaitedFor::UnclearSet, Call::Poll, true),
+        (WaitedFor::Several, Call::Poll, true),
+        (WaitedFor::Answer, Call::Read, false),
+    ] {
+        assert_eq!(parts(awaited, call, for_a_while), expected, "{awaited:?} {call:?}");
+        assert!(!parts(awaited, call, until_a_time), "{awaited:?} {call:?}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Whether a thread sleeps for a while or until a time. A server that sleeps within its requests does so for as long each time, whenever it is
+//! asked; whoever keeps a period sleeps until the next is due, however long its work took.
+
+/// How much two lengths may differ that count as the same, ns: a thread's timer runs while the thread is still on its way to sleep.
+const SAME_NS: u64 = 100_000;
+/// So often it has to be seen: two lengths may be the same by chance.
+const MIN_SEEN: u32 = 2;
+
+/// A thread's sleeps until timers.
+#[derive(Default)]
+pub(super) struct Sleeps {
+    last: Option<Sleep>,
+    /// How many were as long as the one before, while the time between their ends was not that between the two before.
+    for_a_while: u32,
+    /// How many were not as long as the one before.
+    of_another_length: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Sleep {
+    length_ns: u64,
+    /// When it was due to end.
+    due_ns: u64,
+    /// How long after the one before.
+    after_ns: Option<u64>,
+}
+
+impl Sleeps {
+    /// One more, from one time until it was due to end, ns.
+    pub(super) fn slept(&mut self, since_ns: u64, due_ns: u64) {
+        let after_ns = self.last.map(|last| due_ns.saturating_sub(last.due_ns));
+        let sleep = Sleep { length_ns: due_ns.saturating_sub(since_ns), due_ns, after_ns };
+        if let Some(last) = self.last.replace(sleep)
+            && let (Some(before_ns), Some(after_ns)) = (last.after_ns, after_ns)
+        {
+            match (are_same(last.length_ns, sleep.length_ns), are_same(before_ns, after_ns)) {
+                (true, false) => self.for_a_while = self.for_a_while.saturating_add(1),
+                (false, _) => self.of_another_length = self.of_another_length.saturating_add(1),
+                // Either way of sleeping looks so where the work in between takes equally long.
+                (true, true) => {}
+            }
+        }
+    }
+
+    /// Whether it sleeps for a while, and not until a time.
+    pub(super) fn are_for_a_while(&self) -> bool {
+        self.for_a_while >= MIN_SEEN && self.for_a_while > self.of_another_length
+    }
+}
+
+fn are_same(one_ns: u64, other_ns: u64) -> bool {
+    one_ns.abs_diff(other_ns) <= SAME_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Sleeps of these lengths, ms, each after so much work, ms.
+    fn slept(sleeps: &[(u64, u64)]) -> bool {
+        let (mut found, mut now_ns) = (Sleeps::default(), 0);
+        for (work, length) in sleeps {
+            let since_ns = now_ns + work * MS;
+            now_ns = since_ns + length * MS;
+            found.slept(since_ns, now_ns);
+        }
+        found.are_for_a_while()
+    }
+
+    #[test]
+    fn whoever_sleeps_for_a_while_is_told_from_whoever_has_a_period() {
+        for (sleeps, expected, what) in [
+            (&[(0, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], true, "a server whose client pauses"),
+            (&[(0, 12), (0, 12), (0, 12), (40, 12), (0, 12), (0, 12), (7, 12)][..], true, "three sleeps a request"),
+            (&[(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)][..], false, "a period"),
+            (&[(1, 19), (1, 19), (1, 19), (1, 19), (1, 19)][..], false, "work that always takes as long"),
+            (&[(1, 17), (9, 11), (4, 25), (2, 8), (6, 14)][..], false, "any length"),
+            (&[(1, 20), (9, 20), (4, 20)][..], false, "too few"),
+            (&[][..], false, "none"),
+        ] {
+            assert_eq!(slept(sleeps), expected, "{what}");
+        }
+    }
+}
