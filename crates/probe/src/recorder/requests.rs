@@ -83,6 +83,8 @@ struct Open {
     waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends.
     is_by_timer: bool,
+    /// Whether it begins where its thread waits for several things.
+    is_of_several: bool,
     /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
     unclear_waits: Option<u32>,
 }
@@ -95,6 +97,8 @@ pub(crate) struct Requests {
     given_up: u64,
     /// Those that were not over when their thread was lost sight of.
     lost: u64,
+    /// Threads that ended, see [`RecorderSummary::ended_threads`](punctual_recording::RecorderSummary::ended_threads).
+    ended: u64,
 }
 
 impl Requests {
@@ -112,6 +116,7 @@ impl Requests {
         thread.begin(stretch);
         let after = thread.pause(stretch);
         if stretch.then == Pause::Ends {
+            self.ended += u64::from(thread.has_accepted && thread.accepted.is_empty());
             self.threads.remove(&tid);
         }
         [before, after].into_iter().flatten()
@@ -214,6 +219,11 @@ impl Requests {
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
         self.given_up
+    }
+
+    /// Threads of programs that accept connections that ended, and were not seen to wait for any.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended
     }
 
     /// Requests that have begun and whose end was not seen, or not yet.
@@ -425,18 +435,20 @@ impl Thread {
         if self.at.is_some_and(is_within) {
             return;
         }
-        let is_asked_for = by != EndedBy::Timer && self.at.is_some_and(|(place, _)| self.is_asked_at(place));
+        let is_bounded = self.at.is_some_and(|(place, _)| self.is_asked_at(place));
+        let is_asked_for = is_bounded && by != EndedBy::Timer;
         let is_by_own_timer = self.is_by_own_timer(stretch);
-        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false };
+        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false, is_bounded };
+        let is_of_several = self.at.is_some_and(|(_, call)| call == Some(Call::Poll));
         let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
         let unclear_waits = self.waits_unclearly().then_some(0);
         let (expected_ns, waits_since) = (stretch.expected_ns, None);
-        self.open = Some(Open { expected_ns, known, waits: 0, waits_since, is_by_timer, unclear_waits });
+        self.open = Some(Open { expected_ns, known, waits: 0, waits_since, is_by_timer, is_of_several, unclear_waits });
     }
 
     /// The request that is over, if one has begun.
     fn over(&mut self, end_ns: u64) -> Option<Request> {
-        let Open { expected_ns, known, is_by_timer, unclear_waits, .. } = self.open.take()?;
+        let Open { expected_ns, known, waits, is_by_timer, is_of_several, unclear_waits, .. } = self.open.take()?;
         if let Some(waits) = unclear_waits.filter(|waits| is_by_timer && *waits > 0) {
             self.varies |= self.unclear_waits.replace(waits).is_some_and(|before| before != waits);
         }
@@ -445,7 +457,9 @@ impl Thread {
         let sleeps_within = is_unclear && self.lengths.are_for_a_while();
         let may_be_part =
             is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
-        Some(Request { expected_ns, end_ns, known: Known { may_be_part, ..known } })
+        let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
+        let is_bounded = !may_be_part && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
+        Some(Request { expected_ns, end_ns, known: Known { may_be_part, is_bounded, ..known } })
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.

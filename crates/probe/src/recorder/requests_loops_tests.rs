@@ -143,3 +143,58 @@ fn whoever_waits_by_a_pipe_and_sleeps_for_as_long_each_time_may_be_a_server() {
         assert!(!parts(awaited, call, until_a_time), "{awaited:?} {call:?}");
     }
 }
+
+/// Others may hold a wait for the next request, or be a part of one.
+#[test]
+fn it_is_counted_where_requests_begin_and_end_only_by_assumption() {
+    let last = |known: &[Known]| known.last().map(|known| known.is_bounded);
+    let answered = |begins_in: Call, within: Option<Call>, awaited: Option<WaitedFor>| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(IDLE, begins_in));
+        if let Some(awaited) = awaited {
+            look(&mut play, awaited);
+        }
+        if let Some(call) = within {
+            play.stretch(EndedBy::Thread, waits(ANSWER, call));
+        }
+        play.stretch(EndedBy::Thread, waits(IDLE, begins_in));
+        last(&play.known)
+    };
+    // It waits for nobody within it; which of two asks; a loop may wait for answers where it waits for requests.
+    assert_eq!(answered(Call::Read, None, None), Some(true));
+    assert_eq!(answered(Call::Read, Some(Call::Read), None), Some(false));
+    assert_eq!(answered(Call::Poll, None, None), Some(false));
+    assert_eq!(answered(Call::Read, Some(Call::Read), Some(WaitedFor::Request)), Some(true));
+    assert_eq!(answered(Call::Poll, Some(Call::Read), Some(WaitedFor::Request)), Some(true));
+    assert_eq!(answered(Call::Poll, Some(Call::Read), Some(WaitedFor::Either)), Some(false));
+    // A timer is a clock if it ends in equal steps. A server that sleeps within its requests has none, and its client may ask at once.
+    for (grows_ns, expected) in [(0, true), (10_000, false)] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Sleep));
+        play.requests.saw_connections(TID, (play.now, play.now + 1), &[]);
+        for round in 0..4 {
+            play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+            play.now += round * grows_ns;
+            play.stretch(EndedBy::Thread, waits(IDLE, Call::Sleep));
+        }
+        assert_eq!(last(&play.known), Some(expected), "{grows_ns}");
+    }
+}
+
+/// Another thread read the request that it worked on.
+#[test]
+fn threads_that_ended_in_a_program_that_accepts_connections_are_counted() {
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+    for (tid, process, expected) in [(TID + 1, PROCESS, 1), (TID + 2, PROCESS, 2), (TID + 3, PROCESS + 1, 2)] {
+        let (ended_by, then) = (EndedBy::Thread, Pause::Ends);
+        let stretch = Stretch { process, expected_ns: 1, ended_by, until_ns: 2, then };
+        assert_eq!((play.requests.next(tid, &stretch).count(), play.requests.ended()), (0, expected));
+    }
+    // It has read its requests itself.
+    look(&mut play, WaitedFor::Request);
+    play.stretch(EndedBy::Thread, Pause::Ends);
+    assert_eq!(play.requests.ended(), 2);
+}

@@ -249,7 +249,8 @@ fn a_server_that_sleeps_within_its_requests_gets_them_where_it_reads_what_it_acc
         play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(IDLE, Call::Read));
         assert_eq!(play.over(), [(start, start + 20)], "round {round}");
     }
-    assert_eq!(play.known, [Known { is_asked_for: true, waits_for_answers: true, ..Known::default() }; 3]);
+    let known = Known { is_asked_for: true, waits_for_answers: true, is_bounded: true, ..Known::default() };
+    assert_eq!(play.known, [known; 3]);
 }
 
 /// It has a clock, and waited for a connection before that.
@@ -281,7 +282,10 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    let known = |is_asked_for| move |waits_for_answers| Known { is_asked_for, waits_for_answers, ..Known::default() };
+    let known = |is_asked_for| {
+        let is_bounded = is_asked_for;
+        move |waits_for_answers| Known { is_asked_for, waits_for_answers, is_bounded, ..Known::default() }
+    };
     assert_eq!(play.known, [true, true, false].map(known(true)));
     // Where it accepts nothing, it may be a worker that fetches its work.
     let mut play = Play::default();

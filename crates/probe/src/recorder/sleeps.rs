@@ -3,6 +3,8 @@
 
 /// How much two lengths may differ that count as the same, ns: a thread's timer runs while the thread is still on its way to sleep.
 const SAME_NS: u64 = 100_000;
+/// How much two times between ends may differ that a program computed as equal, ns.
+const EXACT_NS: u64 = 2_000;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
 
@@ -14,6 +16,9 @@ pub(super) struct Sleeps {
     for_a_while: u32,
     /// How many were not as long as the one before.
     of_another_length: u32,
+    /// How many ended as long after the one before as that after the one before it, to the clock's precision, and how many did not.
+    regular: u32,
+    irregular: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -33,6 +38,8 @@ impl Sleeps {
         if let Some(last) = self.last.replace(sleep)
             && let (Some(before_ns), Some(after_ns)) = (last.after_ns, after_ns)
         {
+            let count = if before_ns.abs_diff(after_ns) <= EXACT_NS { &mut self.regular } else { &mut self.irregular };
+            *count = count.saturating_add(1);
             match (are_same(last.length_ns, sleep.length_ns), are_same(before_ns, after_ns)) {
                 (true, false) => self.for_a_while = self.for_a_while.saturating_add(1),
                 (false, _) => self.of_another_length = self.of_another_length.saturating_add(1),
@@ -45,6 +52,11 @@ impl Sleeps {
     /// Whether it sleeps for a while, and not until a time.
     pub(super) fn are_for_a_while(&self) -> bool {
         self.for_a_while >= MIN_SEEN && self.for_a_while > self.of_another_length
+    }
+
+    /// Whether they mostly end in equal steps, as those of a loop with a period do.
+    pub(super) fn are_regular(&self) -> bool {
+        self.regular >= MIN_SEEN && self.regular > self.irregular
     }
 }
 
@@ -59,26 +71,30 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// Sleeps of these lengths, ms, each after so much work, ms.
-    fn slept(sleeps: &[(u64, u64)]) -> bool {
+    fn slept(sleeps: &[(u64, u64)]) -> (bool, bool) {
         let (mut found, mut now_ns) = (Sleeps::default(), 0);
         for (work, length) in sleeps {
             let since_ns = now_ns + work * MS;
             now_ns = since_ns + length * MS;
             found.slept(since_ns, now_ns);
         }
-        found.are_for_a_while()
+        (found.are_for_a_while(), found.are_regular())
     }
 
     #[test]
     fn whoever_sleeps_for_a_while_is_told_from_whoever_has_a_period() {
         for (sleeps, expected, what) in [
-            (&[(0, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], true, "a server whose client pauses"),
-            (&[(0, 12), (0, 12), (0, 12), (40, 12), (0, 12), (0, 12), (7, 12)][..], true, "three sleeps a request"),
-            (&[(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)][..], false, "a period"),
-            (&[(1, 19), (1, 19), (1, 19), (1, 19), (1, 19)][..], false, "work that always takes as long"),
-            (&[(1, 17), (9, 11), (4, 25), (2, 8), (6, 14)][..], false, "any length"),
-            (&[(1, 20), (9, 20), (4, 20)][..], false, "too few"),
-            (&[][..], false, "none"),
+            (&[(0, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], (true, false), "a server whose client pauses"),
+            (
+                &[(0, 12), (0, 12), (0, 12), (40, 12), (0, 12), (0, 12), (7, 12)][..],
+                (true, false),
+                "three sleeps a request",
+            ),
+            (&[(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)][..], (false, true), "a period"),
+            (&[(1, 19), (1, 19), (1, 19), (1, 19), (1, 19)][..], (false, true), "work that always takes as long"),
+            (&[(1, 17), (9, 11), (4, 25), (2, 8), (6, 14)][..], (false, false), "any length"),
+            (&[(1, 20), (9, 20), (4, 20)][..], (false, false), "too few"),
+            (&[][..], (false, false), "none"),
         ] {
             assert_eq!(slept(sleeps), expected, "{what}");
         }

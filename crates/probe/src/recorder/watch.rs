@@ -77,10 +77,8 @@ pub struct Watch {
     at_work: HashMap<u32, u64>,
     /// What they work on, if that is what was asked for.
     requests: Requests,
-    /// How many of those that are over surely hold no wait for the next one.
-    sure_requests: u64,
-    /// How many may be only parts of requests.
-    maybe_parts: u64,
+    /// How much is known of those that are over.
+    of_requests: OfRequests,
     /// Where they get it, if other threads alone wake them.
     looks: Looks,
     deliveries: Distribution,
@@ -144,8 +142,7 @@ impl Watch {
             values: Distribution::new(),
             at_work: HashMap::new(),
             requests: Requests::default(),
-            sure_requests: 0,
-            maybe_parts: 0,
+            of_requests: OfRequests::default(),
             looks: Looks::new(settings.stage),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
@@ -220,8 +217,7 @@ impl Watch {
         let stretch = Stretch { process, expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
-            self.sure_requests += u64::from(request.known.is_sure());
-            self.maybe_parts += u64::from(request.known.may_be_part);
+            self.of_requests.count(request.known);
             self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
@@ -372,7 +368,8 @@ impl Watch {
         summary.cut_requests = self.requests.cut();
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
-            summary.request_times = request_times(&self.values, self.sure_requests, self.maybe_parts);
+            summary.request_times = request_times(&self.values, self.of_requests);
+            summary.ended_threads = self.requests.ended();
         }
         if let Some(written) = self.writing.written() {
             summary.kept = written.kept;
@@ -438,12 +435,28 @@ impl Watch {
     }
 }
 
-/// How long requests took, of which `sure` surely hold no wait for the next one and `maybe_parts` may be only parts of requests; `None` if
-/// there are none.
-fn request_times(times: &Distribution, sure: u64, maybe_parts: u64) -> Option<RequestTimes> {
+/// How much is known of requests, by how many of them, see [`RequestTimes`].
+#[derive(Debug, Clone, Copy, Default)]
+struct OfRequests {
+    sure: u64,
+    maybe_parts: u64,
+    assumed: u64,
+}
+
+impl OfRequests {
+    fn count(&mut self, known: Known) {
+        self.sure += u64::from(known.is_sure());
+        self.maybe_parts += u64::from(known.may_be_part);
+        self.assumed += u64::from(!known.is_bounded);
+    }
+}
+
+/// How long requests took, of which so much is known; `None` if there are none.
+fn request_times(times: &Distribution, known: OfRequests) -> Option<RequestTimes> {
+    let OfRequests { sure, maybe_parts, assumed } = known;
     // A quantile is given only where at least one value lies beyond it.
     let p99_ns = if times.count() >= 100 { times.quantile(0.99) } else { None };
-    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure, maybe_parts })
+    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure, maybe_parts, assumed })
 }
 
 #[cfg(test)]
@@ -453,12 +466,13 @@ mod tests {
     #[test]
     fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
         let mut times = Distribution::new();
-        assert_eq!(request_times(&times, 0, 0), None);
+        let known = OfRequests { sure: 7, maybe_parts: 2, assumed: 5 };
+        assert_eq!(request_times(&times, known), None);
         times.record_n(1_000, 99);
-        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7, maybe_parts: 2 };
-        assert_eq!(request_times(&times, 7, 2), Some(few));
+        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7, maybe_parts: 2, assumed: 5 };
+        assert_eq!(request_times(&times, known), Some(few));
         times.record(50_000);
-        let found = request_times(&times, 100, 0).unwrap();
+        let found = request_times(&times, OfRequests::default()).unwrap();
         assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 }

@@ -36,6 +36,9 @@ pub struct RecorderSummary {
     /// Requests that had begun and whose end was not seen: some of the thread's wakeups were missed, or the recording ended first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_requests: u64,
+    /// Threads of programs that accept connections that ended, and were not seen to wait for any: each may have worked on a request that another one read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ended_threads: u64,
     /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to
     /// say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +101,9 @@ pub struct RequestTimes {
     /// a server's.
     #[serde(default)]
     pub maybe_parts: u64,
+    /// How many of them begin and end where that is only assumed, those included: they may hold a wait for the next request, or hide one that was late.
+    #[serde(default)]
+    pub assumed: u64,
 }
 
 impl RecorderSummary {

@@ -239,6 +239,7 @@ mod tests {
                 max_ns: 31_000_000,
                 sure: 1_103,
                 maybe_parts: 0,
+                assumed: 0,
             }),
             late: 11,
             ..RecorderSummary::default()

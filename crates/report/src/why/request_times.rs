@@ -5,7 +5,7 @@ use punctual_recording::{RecorderSummary, RequestTimes, agreeing, format_ns, gro
 /// How long all of them took: `p50 1.20 ms, p99 8.31 ms, longest 31.0 ms`. Where they begin may only be assumed, and what was not seen
 /// to end is not among them; `None` if that is not in the recording.
 pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
-    let RequestTimes { p50_ns, p99_ns, max_ns, sure, maybe_parts } = recorder.request_times?;
+    let RequestTimes { p50_ns, p99_ns, max_ns, sure, maybe_parts, assumed: _ } = recorder.request_times?;
     let p99 = p99_ns.map(|ns| format!(", p99 {}", format_ns(ns))).unwrap_or_default();
     let mut words = format!("p50 {}{p99}, longest {}", format_ns(p50_ns), format_ns(max_ns));
     let unsure = recorder.requests.unwrap_or(0).saturating_sub(sure);
@@ -42,6 +42,7 @@ mod tests {
             max_ns: 31_000_000,
             sure: 1_000,
             maybe_parts: 0,
+            assumed: 0,
         };
         let whole = RecorderSummary { requests: Some(1_000), request_times: Some(times), ..RecorderSummary::default() };
         let told = |recorder: &RecorderSummary| times_in_words(recorder).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
 use super::model::{EpisodeView, OnlyThread, WhyReport};
+use super::words::is_much;
 use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
@@ -33,19 +34,38 @@ impl WhyReport<'_> {
 
     /// How many of the others may have been late.
     pub(super) fn others_may_be_late(&self) -> String {
-        match self.maybe_parts() {
-            0 => String::new(),
-            _ if self.only.is_some() => String::new(),
-            parts => {
-                let all = self.recognised().unwrap_or(parts);
-                format!(
-                    " More may have been late: {} of all {} {}.",
-                    grouped(parts),
-                    grouped(all),
-                    self.are_maybe_parts()
-                )
-            }
+        let untold = self.untold().filter(|_| self.only.is_none());
+        untold.map_or_else(String::new, |untold| format!(" More may have been late: {untold}."))
+    }
+
+    /// How many requests, of which it is not known where they begin and end, may hide one that was late, and how many threads may have worked on some that were not
+    /// seen; `None` if hardly any.
+    fn untold(&self) -> Option<String> {
+        let all = self.recognised().filter(|all| *all > 0)?;
+        let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
+        let assumed = recorder.request_times.map_or(0, |times| times.assumed);
+        let mut untold = Vec::new();
+        if assumed > parts && is_much(assumed, all) {
+            untold.push(format!("where {} of all {} begin and end is only assumed", grouped(assumed), grouped(all)));
         }
+        if parts > 0 {
+            let of_all = if untold.is_empty() { format!(" of all {}", grouped(all)) } else { String::new() };
+            untold.push(format!("{}{of_all} {}", grouped(parts), self.are_maybe_parts()));
+        }
+        let ended = recorder.ended_threads;
+        if is_much(ended, all) {
+            untold.push(format!(
+                "{} that {} may each have worked on one that another read",
+                counted(ended, "thread"),
+                agreeing(ended, "has ended", "have ended"),
+            ));
+        }
+        (!untold.is_empty()).then(|| untold.join("; "))
+    }
+
+    /// The same, to follow that none was late.
+    fn but_untold(&self) -> String {
+        self.untold().map_or_else(String::new, |untold| format!(", but others may have: {untold}"))
     }
 
     /// That none was late of those that were seen.
@@ -60,10 +80,17 @@ impl WhyReport<'_> {
                 self.are_maybe_parts()
             ),
             Some(0) => "No request was recognised".to_owned(),
-            Some(1) => format!("The one request that was recognised took no longer than {}", self.threshold()),
-            Some(all) => {
-                format!("None of the {} that were recognised {}", counted(all, "request"), self.exceeded(all))
-            }
+            Some(1) => format!(
+                "The one request that was recognised took no longer than {}{}",
+                self.threshold(),
+                self.but_untold()
+            ),
+            Some(all) => format!(
+                "None of the {} that were recognised {}{}",
+                counted(all, "request"),
+                self.exceeded(all),
+                self.but_untold()
+            ),
             None => format!("No {} {}", self.nouns().0, self.exceeded(1)),
         }
     }
@@ -136,10 +163,11 @@ impl WhyReport<'_> {
     pub(super) fn only_waited_for_requests(&self) -> String {
         let only = self.only_idle();
         format!(
-            "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}",
+            "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}{}",
             self.cut(),
             grouped(only),
             self.exceeded(only),
+            self.others_may_be_late(),
             self.left_out("Left out")
         )
     }
@@ -294,8 +322,56 @@ pub(super) mod tests {
         let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
         let some = told(120, late());
         let more = " More may have been late: 120 of all 126 begin at a timer of what may be a server, and may be only parts of requests.";
-        assert!(some.ends_with(more), "{some}");
+        assert!(some.contains(more), "{some}");
         assert!(!told(0, late()).contains("More may"));
+    }
+
+    /// A client that asks again at once, or a thread for each request, hides what is late in what is taken for requests, or in nothing that was seen.
+    #[test]
+    fn requests_that_may_hide_late_ones_are_counted_in_the_first_sentences() {
+        let told = |(assumed, maybe_parts, ended_threads): (u64, u64, u64), episodes: Vec<EpisodeView>| {
+            let late = episodes.len() as u64;
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(375),
+                request_times: Some(RequestTimes { maybe_parts, assumed, ..RequestTimes::default() }),
+                ended_threads,
+                late,
+                kept: late,
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+        };
+        let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
+        let in_time = "None of the 375 requests that were recognised took longer than 20.0 ms";
+        let assumed = "where 373 of all 375 begin and end is only assumed";
+        let threads = "120 threads that have ended may each have worked on one that another read";
+        let parts = "begin at a timer of what may be a server, and may be only parts of requests";
+        for (counts, expected) in [
+            ((0, 0, 0), None),
+            ((3, 0, 3), None),
+            ((373, 0, 0), Some(assumed.to_owned())),
+            ((0, 0, 120), Some(threads.to_owned())),
+            ((373, 0, 120), Some(format!("{assumed}; {threads}"))),
+            ((373, 126, 0), Some(format!("{assumed}; 126 {parts}"))),
+            ((126, 126, 0), Some(format!("126 of all 375 {parts}"))),
+        ] {
+            let some = told(counts, late());
+            let first = some.find(" Their own work: ").unwrap_or(some.len());
+            let more = expected.as_ref().map(|expected| format!(". More may have been late: {expected}."));
+            match &more {
+                Some(more) => assert!(some[..first].ends_with(more), "{some}"),
+                None => assert!(!some.contains("More may"), "{some}"),
+            }
+            let none = told(counts, Vec::new());
+            match (&expected, counts) {
+                (_, (_, 1.., _)) => assert!(none.starts_with("Whether a request took longer"), "{none}"),
+                (Some(expected), _) => assert_eq!(none, format!("{in_time}, but others may have: {expected}.")),
+                (None, _) => assert_eq!(none, format!("{in_time}.")),
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::advice::is_own_work_to_blame;
 use super::cost::MIN_COUNTED_NS;
 use super::ends::{End, tells_the_end, told};
 use super::model::{OnlyThread, WhyReport};
-use super::words::{beside, percent};
+use super::words::{beside, is_much, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{Document, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -14,8 +14,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// What to record where nothing can be said of a server's requests.
 const INSTEAD: &str = "Record the client instead (--comm), or --why-stage total.";
-/// Among this many late wakeups, leaving one out changes little.
-const MANY_LEFT_OUT: u64 = 10;
 
 /// The sentence about a recording's own end, if it did not end in order: its own, or else that of its flight recorder, which may have
 /// had room for one.
@@ -191,7 +189,8 @@ impl WhyReport<'_> {
         };
         let _ = write!(
             verdict,
-            ".{}{own} Unknown: {}, out of sight: {}.",
+            ".{}{}{own} Unknown: {}, out of sight: {}.",
+            self.others_may_be_late(),
             self.largest_single_in_words(),
             percent(self.summary.unknown_ns, self.late_ns()),
             percent(self.total_of(Kind::Blind), self.late_ns()),
@@ -200,7 +199,6 @@ impl WhyReport<'_> {
             verdict.push_str(&self.ends_of_waits());
         }
         verdict.push_str(&self.only_seem_late());
-        verdict.push_str(&self.others_may_be_late());
         verdict.push_str(&self.left_out("Left out of these shares"));
         verdict
     }
@@ -320,11 +318,6 @@ impl WhyReport<'_> {
         };
         format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
-}
-
-/// Whether so many of all are so many that leaving them out changes more than a little.
-fn is_much(left_out: u64, all: u64) -> bool {
-    left_out > 0 && left_out.saturating_mul(MANY_LEFT_OUT) >= all
 }
 
 #[cfg(test)]

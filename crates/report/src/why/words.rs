@@ -3,11 +3,19 @@
 use crate::layout::shortened;
 use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Turn, Who};
 
+/// Among this many, leaving one out changes little.
+const MANY_LEFT_OUT: u64 = 10;
+
 /// Symbols of generic code are longer than any column is wide.
 const MAX_CHARACTERS: usize = 56;
 
 /// The longest path of a control group that is shown whole beside a name, characters.
 const MAX_PATH: usize = 40;
+
+/// Whether so many of all are so many that leaving them out changes more than a little.
+pub(super) fn is_much(left_out: u64, all: u64) -> bool {
+    left_out > 0 && left_out.saturating_mul(MANY_LEFT_OUT) >= all
+}
 
 pub(super) fn with_group(who: &Who, cgroup: Option<&str>, turn: Option<Turn>, is_the_victims: bool) -> Who {
     let turn = turn.filter(|turn| !is_the_victims && turn.weight != turn.waiting_weight);
