@@ -8,7 +8,7 @@ use punctual_recording::episode::{
     Call, EventKind, IN_SOFTIRQ, LockWaking, ONE_POLLED, Process, Sender, WaitEnd, WakingAct, WordState,
 };
 use punctual_recording::{Episode, Stage};
-use support::requests::{IDLE, READ, WAITS, parts};
+use support::requests::{IDLE, READ, WAITS, parts, signalled};
 use support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, in_words};
 
 /// `first` sends the requests, or is the one whose answer is taken for a request.
@@ -449,6 +449,21 @@ fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
     ] {
         assert_eq!(is_named(read, sleeps, change), expected, "{read:?} {sleeps}");
     }
+}
+
+/// So it is with a wait that nobody is seen to end, where it is only assumed which wait is for requests.
+#[test]
+fn a_wait_that_a_signal_ended_may_be_for_the_next_request() {
+    let cases = [(false, Call::Read), (false, Call::Poll), (false, Call::Write), (true, Call::Read)];
+    let untold = cases.map(|(is_asked_for, sleeper)| {
+        let mut episode = served(Way::Pipe, Before::Slept, true, true);
+        episode.is_asked_for = is_asked_for;
+        for event in episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000) {
+            event.extra = WaitEnd { sleeper, ..signalled() }.bits() | 19;
+        }
+        parts(&episode).iter().any(is_untold)
+    });
+    assert_eq!(untold, [true, true, false, false]);
 }
 
 /// A packet from outside may be the answer of a store.

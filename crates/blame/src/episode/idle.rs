@@ -37,7 +37,7 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last() else { return };
     let end_ns = last.start_ns + last.ns;
-    if is_nobodys(last) && classifier.may_wait_for_request(end_ns) {
+    if is_nobodys(last) && classifier.may_wait_for_request(beginning, end_ns) {
         return wait.iter_mut().for_each(become_untold);
     }
     if !may_be_for_request(last) {

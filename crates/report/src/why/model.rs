@@ -57,6 +57,17 @@ pub struct EpisodeView {
     pub builds: Vec<(String, String)>,
     /// Whether its pieces, chain, late stacks, builds and sockets were dropped, see [`EpisodeView::leave_out_details`].
     pub without_details: bool,
+    /// What these said of its longest stretches.
+    pub(super) longest: Option<Longest>,
+}
+
+/// The longest stretches of an episode in which a request was waiting. What lies on both sides of a wait for the next request belongs to two of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Longest {
+    /// The longest without time in which none was, ns.
+    maybe_ns: u64,
+    /// The longest that is also without time of which nothing tells whether one was, ns.
+    sure_ns: u64,
 }
 
 impl EpisodeView {
@@ -86,6 +97,7 @@ impl EpisodeView {
             late_stacks: punctual_blame::late_stacks(episode, &split),
             builds: episode.builds.clone(),
             without_details: false,
+            longest: None,
             split,
         };
         (view, sightings)
@@ -114,32 +126,49 @@ impl EpisodeView {
 
     /// Whether it is so long only because no request was waiting.
     pub(super) fn is_only_idle(&self) -> bool {
-        let idle_ns = self.idle_ns();
-        idle_ns > 0 && self.total_ns.saturating_sub(idle_ns) <= self.threshold_ns
+        self.idle_ns() > 0 && self.longest().maybe_ns <= self.threshold_ns
     }
 
     /// For how much of it nothing tells whether a request was waiting, ns.
     fn not_told_ns(&self) -> u64 {
-        let is_it = |part: &&Part| part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
-        self.split.parts.iter().filter(is_it).map(|part| part.ns).sum()
+        self.split.parts.iter().filter(|part| is_not_told(part.kind, &part.who)).map(|part| part.ns).sum()
     }
 
-    /// Whether a request was waiting for most of it, and it does not only seem, or may only seem, to be late.
-    pub(super) fn is_mostly_a_request(&self) -> bool {
-        let without_ns = self.idle_ns().saturating_add(self.not_told_ns());
-        without_ns <= self.total_ns / 2 && !self.is_only_idle() && !self.may_be_only_idle()
+    /// For how long a request was waiting that surely was late, ns, and whether that is all of it: what nothing tells about may belong to it, too.
+    /// `None` if it only seems, or may only seem, to be late.
+    pub(super) fn took_ns(&self) -> Option<(u64, bool)> {
+        let is_late = !self.is_only_idle() && !self.may_be_only_idle();
+        is_late.then(|| (self.longest().sure_ns, self.not_told_ns() == 0))
     }
 
     /// Whether it may be so long only because no request was waiting: nothing tells whether a wait was for an answer or for the next
     /// request.
     fn may_be_only_idle(&self) -> bool {
-        let not_told_ns = self.not_told_ns();
-        let rest_ns = self.total_ns.saturating_sub(self.idle_ns()).saturating_sub(not_told_ns);
-        not_told_ns > 0 && !self.is_only_idle() && rest_ns <= self.threshold_ns
+        self.not_told_ns() > 0 && !self.is_only_idle() && self.longest().sure_ns <= self.threshold_ns
+    }
+
+    /// Its longest stretches; without pieces, as if each were one.
+    fn longest(&self) -> Longest {
+        if self.split.pieces.is_empty() {
+            let maybe_ns = self.total_ns.saturating_sub(self.idle_ns());
+            let sums = Longest { maybe_ns, sure_ns: maybe_ns.saturating_sub(self.not_told_ns()) };
+            return self.longest.unwrap_or(sums);
+        }
+        let (mut longest, mut now) = (Longest::default(), Longest::default());
+        for piece in &self.split.pieces {
+            let is_idle = piece.kind == Kind::Idle;
+            let is_sure = !is_idle && !is_not_told(piece.kind, &piece.who);
+            now.maybe_ns = if is_idle { 0 } else { now.maybe_ns.saturating_add(piece.ns) };
+            now.sure_ns = if is_sure { now.sure_ns.saturating_add(piece.ns) } else { 0 };
+            longest.maybe_ns = longest.maybe_ns.max(now.maybe_ns);
+            longest.sure_ns = longest.sure_ns.max(now.sure_ns);
+        }
+        longest
     }
 
     /// Drops its details; the sums of its parts stay.
     pub fn leave_out_details(&mut self) {
+        self.longest = Some(self.longest());
         self.split.pieces = Vec::new();
         self.chain = Vec::new();
         self.late_stacks = Vec::new();
@@ -147,6 +176,11 @@ impl EpisodeView {
         self.sockets = Vec::new();
         self.without_details = true;
     }
+}
+
+/// Whether nothing tells of a part or a piece whether a request was waiting.
+fn is_not_told(kind: Kind, who: &Who) -> bool {
+    kind == Kind::Unknown && who.name() == ANSWER_OR_REQUEST
 }
 
 /// The process of the late thread. A process that was gone before anybody asked for its name gets its thread's name.

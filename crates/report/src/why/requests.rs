@@ -133,17 +133,16 @@ impl WhyReport<'_> {
         format!("{}{whose} {}{}{others}", self.of_all(sure), self.exceeded(sure), self.slowest(sure))
     }
 
-    /// How long the longest of several requests took: a cause's longest part is easily taken for it. Where most of one may be several, or time
-    /// without one, its length is not known; nor is that of a void one, of which not even the beginning may be right.
+    /// How long the longest of several requests took: a cause's longest part is easily taken for it. Where nothing tells whether a request was waiting for
+    /// some of the time, only the longest stretch around that is known of its length; nothing is of that of a void one, of which not even the beginning may be right.
     fn slowest(&self, late: u64) -> String {
         if self.stage() != Stage::Request || late <= 1 {
             return String::new();
         }
-        let is_known = |episode: &&EpisodeView| episode.void.is_none() && episode.is_mostly_a_request();
-        let took =
-            self.episodes.iter().filter(is_known).map(|episode| episode.total_ns.saturating_sub(episode.idle_ns()));
-        let is_of_all = took.clone().count() as u64 == late;
-        let Some(ns) = took.max() else { return String::new() };
+        let whole = self.episodes.iter().filter(|episode| episode.void.is_none());
+        let took: Vec<(u64, bool)> = whole.filter_map(EpisodeView::took_ns).collect();
+        let is_of_all = took.len() as u64 == late && took.iter().all(|(_, is_all)| *is_all);
+        let Some(ns) = took.iter().map(|(ns, _)| *ns).max() else { return String::new() };
         format!(", the slowest{} {}", if is_of_all { "" } else { " known" }, format_ns(ns))
     }
 
@@ -176,7 +175,7 @@ impl WhyReport<'_> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::why::tests::of_parts;
+    use crate::why::tests::{of_parts, of_pieces};
     use punctual_blame::{ANSWER_OR_REQUEST, Kind};
     use punctual_recording::{RecorderSummary, RequestTimes};
     use std::path::Path;
@@ -273,6 +272,28 @@ pub(super) mod tests {
         assert!(told.starts_with("3 requests took longer than 60.0 ms, the slowest known 100 ms: "), "{told}");
         let told = requests(vec![whole(), long(&[(Kind::Wait, "store", 400)])]);
         assert!(told.starts_with("2 requests took longer than 60.0 ms, the slowest 400 ms: "), "{told}");
+    }
+
+    /// Nothing tells which waits were for the next request: each time between two of them may be another one.
+    #[test]
+    fn what_lies_on_both_sides_of_a_wait_for_the_next_request_is_not_added_up() {
+        let late = |ms| (Kind::Own, "late", ms);
+        let between = |kind, who| of_pieces(&[late(40), (kind, who, 20), late(40)]);
+        let untold = || between(Kind::Unknown, ANSWER_OR_REQUEST);
+        let whole = || of_parts(&[(Kind::Wait, "store", 90), late(10)]);
+        let mut dropped = untold();
+        dropped.leave_out_details();
+        for maybe in [untold(), dropped] {
+            let told = requests(vec![maybe, whole()]);
+            let begins = "1 request took longer than 60.0 ms, and another 1 may have been waiting for its next one: ";
+            assert!(told.starts_with(begins), "{told}");
+        }
+        let told = requests(vec![between(Kind::Idle, "no request was waiting"), whole()]);
+        assert!(told.ends_with(" Another 1 only seems late: no request was waiting (idle)."), "{told}");
+        // One of them is long enough by itself, and may be longer.
+        let long = || of_pieces(&[late(30), (Kind::Unknown, ANSWER_OR_REQUEST, 5), late(65)]);
+        let told = requests(vec![long(), long()]);
+        assert!(told.starts_with("2 requests took longer than 60.0 ms, the slowest known 65.0 ms: "), "{told}");
     }
 
     #[test]

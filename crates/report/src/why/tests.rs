@@ -1,7 +1,7 @@
 //! What tests of several files use.
 
 use super::{EpisodeView, WhyAnswer, WhyReport};
-use punctual_blame::{Cause, Kind, Part, Room, Split, Who};
+use punctual_blame::{Cause, Kind, Part, Piece, Room, Split, Who};
 use punctual_recording::Episode;
 use punctual_recording::episode::Process;
 use std::path::Path;
@@ -14,6 +14,33 @@ pub(super) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
     let mut view = EpisodeView::new(&episode, &mut Room::of(1 << 20));
     let part = |&(kind, who, ms): &(Kind, &str, u64)| part(kind, who.into(), ms * 1_000_000);
     view.split = Split { parts: parts.iter().map(part).collect(), pieces: Vec::new() };
+    view
+}
+
+/// The same, with these parts as pieces, one after the other.
+pub(super) fn of_pieces(pieces: &[(Kind, &str, u64)]) -> EpisodeView {
+    let mut view = of_parts(pieces);
+    let mut start_ns = view.expected_ns;
+    for &(kind, who, ms) in pieces {
+        let ns = ms * 1_000_000;
+        view.split.pieces.push(Piece {
+            start_ns,
+            ns,
+            cpu: 0,
+            kind,
+            who: who.into(),
+            thread: None,
+            detail: None,
+            inside: None,
+            path: Vec::new(),
+            call: None,
+            has_ended: false,
+            cgroup: None,
+            turn: None,
+            priorities: None,
+        });
+        start_ns += ns;
+    }
     view
 }
 

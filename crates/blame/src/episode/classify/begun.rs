@@ -109,12 +109,13 @@ impl Classifier<'_> {
         descriptor(woken_by).is_some_and(|read| read != ONE_POLLED || self.episode.connected.is_empty())
     }
 
-    /// Whether a wait of the late thread that was over at a time was for one of several things, in a program that accepted connections, or of which
-    /// those are not known: a request may be among them.
-    pub(crate) fn may_wait_for_request(&self, at_ns: u64) -> bool {
+    /// Whether a wait of the late thread that was over at a time, and that nobody was seen to end, may be for the next request: it was for one of several
+    /// things, in a program that accepted connections, or of which those are not known; or it read, and the beginning of requests is only assumed.
+    pub(crate) fn may_wait_for_request(&self, beginning: &Beginning, at_ns: u64) -> bool {
         let woken_by = self.index.next_woken(self.subject.tid, at_ns).filter(|event| event.at_ns == at_ns);
         let may_accept = self.episode.connections_unknown || !self.episode.accepted.is_empty();
-        may_accept && woken_by.is_some_and(polls)
+        let is_assumed = matches!(beginning, Beginning::Assumed);
+        woken_by.is_some_and(|woken_by| may_accept && polls(woken_by) || is_assumed && may_read(woken_by))
     }
 
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
@@ -133,6 +134,11 @@ impl Classifier<'_> {
 /// Whether the woken thread waited for one of several things.
 fn polls(woken_by: &Event) -> bool {
     woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll && end.descriptor != Some(ONE_POLLED))
+}
+
+/// Whether the woken thread waited for what comes by a descriptor, or for a connection.
+fn may_read(woken_by: &Event) -> bool {
+    woken_by.wait_end().is_some_and(|end| matches!(end.sleeper, Call::Read | Call::Connect | Call::Poll))
 }
 
 /// Whether the woken thread read one of these descriptors.
