@@ -409,16 +409,15 @@ fn nobody_is_named_as_long_as_connections_are_not_known() {
 fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
     const CONNECTED: u32 = 5;
     const PIPE: u32 = 6;
-    let is_named = |read: Option<u32>, sleeps: bool, change: fn(&mut Episode)| {
+    let is_named = |sleeper: Call, read: Option<u32>, sleeps: bool, change: fn(&mut Episode)| {
         let mut episode = by_its_timer(Way::Pipe, true, sleeps).episode;
         change(&mut episode);
-        let sleeper = if read == Some(ONE_POLLED) { Call::Poll } else { Call::Read };
         let end = WaitEnd { sleeper, descriptor: read, ..READ };
         let wakings = episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
         wakings.for_each(|event| event.extra = end.bits() | 19);
         let told = parts(&episode);
         let is_named = told.iter().any(|part| part.kind == Kind::Wait && part.who.name() == "other");
-        assert_eq!(told.iter().any(is_untold), !is_named, "{read:?} {sleeps}: {told:?}");
+        assert_eq!(told.iter().any(is_untold), !is_named, "{sleeper:?} {read:?} {sleeps}: {told:?}");
         is_named
     };
     let nothing: fn(&mut Episode) = |_| {};
@@ -431,23 +430,26 @@ fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
     let is_unknown: fn(&mut Episode) = |episode| {
         (episode.connected, episode.connections_unknown) = (vec![CONNECTED], true);
     };
-    for (read, sleeps, change, expected) in [
-        (Some(PIPE), true, nothing, false),
-        (Some(PIPE), true, has_asked, false),
-        (Some(ONE_POLLED), true, nothing, false),
+    for (sleeper, read, sleeps, change, expected) in [
+        (Call::Read, Some(PIPE), true, nothing, false),
+        (Call::Read, Some(PIPE), true, has_asked, false),
+        (Call::Poll, Some(ONE_POLLED), true, nothing, false),
+        (Call::Poll, None, true, nothing, false),
+        (Call::Poll, None, false, nothing, true),
         // It may have polled the connection.
-        (Some(ONE_POLLED), true, has_asked, true),
-        (Some(CONNECTED), true, has_asked, true),
-        (Some(PIPE), false, nothing, true),
-        (Some(PIPE), true, is_of_one_program, true),
-        (Some(PIPE), true, waits_for_answers, true),
+        (Call::Poll, None, true, has_asked, true),
+        (Call::Poll, Some(ONE_POLLED), true, has_asked, true),
+        (Call::Read, Some(CONNECTED), true, has_asked, true),
+        (Call::Read, Some(PIPE), false, nothing, true),
+        (Call::Read, Some(PIPE), true, is_of_one_program, true),
+        (Call::Read, Some(PIPE), true, waits_for_answers, true),
         // Where it is not known what else there is, only what was asked for is an answer.
-        (Some(CONNECTED), true, is_unknown, true),
-        (Some(PIPE), false, is_unknown, false),
+        (Call::Read, Some(CONNECTED), true, is_unknown, true),
+        (Call::Read, Some(PIPE), false, is_unknown, false),
         // An older recording does not tell what was read.
-        (None, true, nothing, true),
+        (Call::Read, None, true, nothing, true),
     ] {
-        assert_eq!(is_named(read, sleeps, change), expected, "{read:?} {sleeps}");
+        assert_eq!(is_named(sleeper, read, sleeps, change), expected, "{sleeper:?} {read:?} {sleeps}");
     }
 }
 

@@ -80,9 +80,9 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
     ender.waited_for == WaitedFor::Answer || is_read && ender.was_asked && ender.is_of_its_program
 }
 
-/// Whether whoever ended a wait may be the one that asks: nothing tells which end of the pipe does, and it is no other thread of the program.
+/// Whether whoever ended a wait may be the one that asks: nothing tells which end of a pipe does, and it is no other thread of the program.
 fn may_be_client(ender: Ender) -> bool {
-    ender.is_by_pipe && !ender.is_of_its_program
+    ender.is_unclear && !ender.is_of_its_program
 }
 
 /// Who slept until a timer of its own for most of a wait, if that was no lock's.

@@ -31,8 +31,8 @@ pub(crate) struct Ender {
     pub(crate) was_asked: bool,
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
-    /// Whether that came by a descriptor of which nothing tells who asks by it: a pipe, one of a pair of sockets.
-    pub(crate) is_by_pipe: bool,
+    /// Whether that came by a descriptor of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several.
+    pub(crate) is_unclear: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
 }
@@ -100,13 +100,18 @@ impl Classifier<'_> {
         let waited_for = self.waited_for(woken_by);
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
-        let is_by_pipe = waited_for == WaitedFor::Else && self.tells_no_asker(woken_by);
-        Some(Ender { tid, was_asked, waited_for, is_by_pipe, is_of_its_program })
+        let is_unclear = self.is_unclear(woken_by, waited_for);
+        Some(Ender { tid, was_asked, waited_for, is_unclear, is_of_its_program })
     }
 
-    /// Whether what the late thread read is neither by a connection that it accepted nor by one that it asked for. `poll` does not tell which it was.
-    fn tells_no_asker(&self, woken_by: &Event) -> bool {
-        descriptor(woken_by).is_some_and(|read| read != ONE_POLLED || self.episode.connected.is_empty())
+    /// See [`Ender::is_unclear`]. `poll` and the like do not tell which it was: it may be by a connection that the program asked for, if it did.
+    fn is_unclear(&self, woken_by: &Event, waited_for: WaitedFor) -> bool {
+        let asked_none = self.episode.connected.is_empty();
+        match waited_for {
+            WaitedFor::Request | WaitedFor::Answer => false,
+            WaitedFor::Several => asked_none,
+            WaitedFor::Else => descriptor(woken_by).is_some_and(|read| read != ONE_POLLED || asked_none),
+        }
     }
 
     /// Whether a wait of the late thread that was over at a time, and that nobody was seen to end, may be for the next request: it was for one of several
