@@ -2,17 +2,18 @@
 
 use crate::browser::browser;
 use crate::faults::{Page, axe, barriers_of, layout_of};
-use crate::support::{allows, code, guests, json, punctual, skip, stderr};
+use crate::support::{allows, code, guests, json, punctual, run, signal, skip, start, stderr, wait_until};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::Output;
 
-/// Runs a command in the directory that makes the page at the given path, and looks for the page's faults.
-fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path) -> Command) {
+/// Runs what makes the page of the given name in the given directory, and looks for the page's faults.
+fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path, &str) -> Output) {
     let Some(browser) = browser() else { return skip(name, "there is no chromium") };
     let directory = tempfile::tempdir().unwrap();
-    let page = directory.path().join(format!("{page_name}.html"));
-    let output = made_by(&page).current_dir(directory.path()).output().unwrap();
+    let file = format!("{page_name}.html");
+    let output = made_by(directory.path(), &file);
+    let page = directory.path().join(&file);
     if stderr(&output).contains("Node.js") {
         return skip(name, "the program was built without the script of the pages");
     }
@@ -34,21 +35,12 @@ pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
     faults
 }
 
-/// The program with these words, and the page's path in place of `PAGE`.
-fn words(command: &mut Command, words: &[&str], page: &Path) {
-    for word in words {
-        match *word {
-            "PAGE" => command.arg(page),
-            word => command.arg(word),
-        };
-    }
-}
-
-fn made_by(arguments: &'static [&'static str]) -> impl Fn(&Path) -> Command {
-    move |page| {
-        let mut command = punctual();
-        words(&mut command, arguments, page);
-        command
+/// The program with these words, which are asked for a page too: in place of `PAGE`, or at their end.
+fn made_by(words: &'static str) -> impl Fn(&Path, &str) -> Output {
+    move |directory, page| {
+        let (before, after) = words.split_once("PAGE").unwrap_or((words, ""));
+        let words = before.split_whitespace().chain(["--html", page]).chain(after.split_whitespace());
+        run(directory, &words.collect::<Vec<_>>())
     }
 }
 
@@ -93,11 +85,14 @@ fn machine_the_page_of_a_study_has_no_faults() {
     if let Some(missing) = ["BPF", "real-time priority"].iter().find_map(|name| allows(name).err()) {
         return skip(NAME, &missing);
     }
-    look_at(NAME, "study", |page| {
-        let mut command = Command::new("timeout");
-        command.args(["-s", "INT", "6"]).arg(punctual().get_program());
-        words(&mut command, &["device", "study", "-q", "-D", "40s", "-o", "study", "--html", "PAGE"], page);
-        command
+    look_at(NAME, "study", |directory, page| {
+        let words = ["device", "study", "-q", "-D", "40s", "-o", "study", "--html", page];
+        let study = start(directory, &words);
+        // Its first run is over once it has begun the second: on a busy machine that takes seconds.
+        let begun = || std::fs::read_dir(directory.join("study")).map_or(0, Iterator::count);
+        assert!(wait_until(|| begun() >= 2), "no second run");
+        signal(&study, libc::SIGINT);
+        study.wait_with_output().unwrap()
     });
 }
 
@@ -108,26 +103,8 @@ fn machine_the_page_of_a_reservation_has_no_faults() {
     if let Some(missing) = ["BPF", "deadline reservation"].iter().find_map(|name| allows(name).err()) {
         return skip(NAME, &missing);
     }
-    const WORDS: [&str; 17] = [
-        "reserve",
-        "-q",
-        "v90",
-        "-o",
-        "d",
-        "--html",
-        "PAGE",
-        "--measure",
-        "700ms",
-        "--attempts",
-        "1",
-        "--attempt",
-        "500ms",
-        "--rounds",
-        "1",
-        "--round",
-        "500ms",
-    ];
-    look_at(NAME, "reserve", made_by(&WORDS));
+    let words = "reserve -q v90 -o d --measure 700ms --attempts 1 --attempt 500ms --rounds 1 --round 500ms";
+    look_at(NAME, "reserve", made_by(words));
 }
 
 /// Guests side by side.
@@ -137,9 +114,5 @@ fn machine_the_page_of_guests_has_no_faults() {
     if let Err(missing) = guests::kernel("6.12") {
         return skip(NAME, &missing);
     }
-    const WORDS: [&str; 14] = [
-        "lab", "run", "-q", "--kernel", "6.12", "--seeds", "1", "-o", "guests", "--html", "PAGE", "--", "record",
-        "-D1s",
-    ];
-    look_at(NAME, "lab", made_by(&WORDS));
+    look_at(NAME, "lab", made_by("lab run -q --kernel 6.12 --seeds 1 -o guests PAGE -- record -D1s"));
 }
