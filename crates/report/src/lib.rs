@@ -32,6 +32,7 @@ pub mod rialto;
 pub mod schedulability;
 pub mod sim;
 pub mod timers;
+mod verdict;
 pub mod why;
 
 pub use layout::{
@@ -49,12 +50,12 @@ pub use next::{
     every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, written_period,
 };
 pub use recording::answer::ReportAnswer;
-pub use recording::device_verdict::{devices_verdict, devices_verdict_lines};
 pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
-pub use recording::verdict::{check_verdict, recording_verdict, steal_of_worst};
+pub use verdict::devices::{devices_verdict, devices_verdict_lines};
+pub use verdict::recording::{check_verdict, recording_verdict, steal_of_worst};
 
 /// Every answer: its file in `docs/schemas`, the name that it gives, its type.
 #[cfg(test)]

@@ -13,7 +13,7 @@ use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_
 /// The result, one sentence per device.
 pub fn verdict(run: &Run<'_>) -> String {
     let mut sentences: Vec<String> =
-        crate::recording::verdict::load_failure_in_words(run.document).into_iter().collect();
+        crate::verdict::recording::load_failure_in_words(run.document).into_iter().collect();
     let owns = run.activations.devices.iter().filter_map(|device| device.own.as_ref());
     sentences.splice(0..0, owns.filter_map(own::end_sentence));
     sentences.extend(run.activations.not_reached.iter().map(|phases| format!("{phases}.")));
@@ -33,7 +33,7 @@ pub fn verdict(run: &Run<'_>) -> String {
         let length = crate::layout::spoken_duration(run.document);
         sentences.push(format!("It was interrupted after {length}: all of this rests on that time."));
     } else if run.document.ended.is_none() {
-        sentences.extend(crate::recording::verdict::end_in_words(run.document));
+        sentences.extend(crate::verdict::recording::end_in_words(run.document));
     }
     sentences.join(" ")
 }

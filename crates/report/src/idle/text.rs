@@ -1,7 +1,7 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
 use crate::layout::{counted, grouped, microseconds, table, width};
-use crate::recording::verdict::end_in_words;
+use crate::verdict::recording::end_in_words;
 use punctual_recording::{
     CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, agreeing, format_ns,
     printable_path,

@@ -119,7 +119,7 @@ impl LogReport<'_> {
     pub fn verdict(&self) -> String {
         let cpus = self.document.provenance.configuration.cpus.len();
         let events = self.summary.events();
-        let failure = crate::recording::verdict::load_failure_in_words(self.document);
+        let failure = crate::verdict::recording::load_failure_in_words(self.document);
         let mut verdict = failure.map_or_else(String::new, |failure| format!("{failure} "));
         let _ = write!(
             verdict,
@@ -143,7 +143,7 @@ impl LogReport<'_> {
             }
         }
         verdict.extend(self.broken_in_words().map(|broken| format!(" {broken}")));
-        if let Some(end) = crate::recording::verdict::end_in_words(self.document) {
+        if let Some(end) = crate::verdict::recording::end_in_words(self.document) {
             let _ = write!(verdict, " {end}");
         }
         verdict

@@ -142,32 +142,8 @@ fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
     )
 }
 
-/// The verdict on a recording of other programs' threads.
-pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
-    let rows = stage_rows(document);
-    let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
-    let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
-    let all = document.distributions.sum(|key| key.stage == Stage::Total);
-    let mut sentence = format!(
-        "In {} {load}, {} woke {}; half ran within {} of being woken",
-        spoken_duration(document),
-        number_of_threads(followed),
-        counted(all.count(), "time"),
-        format_ns(all.quantile(0.5).unwrap_or(0)),
-    );
-    if all.count() >= 1_000 {
-        sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
-    }
-    sentence
-        + &format!(
-            "; the slowest ({}) ran after {}.",
-            with_policy(&worst.measure),
-            format_ns(worst.max_ns.unwrap_or(0))
-        )
-}
-
 /// A thread's name, and its policy as the kernel calls it.
-fn with_policy(measure: &str) -> String {
+pub(crate) fn with_policy(measure: &str) -> String {
     let known = |policy: &str| match policy.split_once(':') {
         Some(("fifo", priority)) => Some(format!("SCHED_FIFO {priority}")),
         Some(("rr", priority)) => Some(format!("SCHED_RR {priority}")),
@@ -180,7 +156,7 @@ fn with_policy(measure: &str) -> String {
     named.unwrap_or_else(|| measure.to_owned())
 }
 
-fn number_of_threads(followed: &Followed) -> String {
+pub(crate) fn number_of_threads(followed: &Followed) -> String {
     let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
     if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
 }

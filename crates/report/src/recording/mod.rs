@@ -2,16 +2,15 @@
 
 pub(crate) mod answer;
 pub(crate) mod cycles;
-pub(crate) mod device_verdict;
 pub(crate) mod exports;
 pub(crate) mod followed;
+pub(crate) mod judged;
 pub(crate) mod model;
 pub(crate) mod over_time;
 pub(crate) mod page;
 pub(crate) mod stages;
 pub(crate) mod text;
 pub(crate) mod together;
-pub(crate) mod verdict;
 
 pub use cycles::LoopCycles;
 pub use over_time::{MAX_HISTORIES, Recorded};

@@ -5,7 +5,7 @@ use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::{agreeing, counted};
-use crate::recording::device_verdict::LATE_WAKEUPS;
+use crate::recording::judged::LATE_WAKEUPS;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
 use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
 use punctual_device::Profile;

@@ -3,7 +3,7 @@
 use crate::layout::{
     agreeing, counted, grouped, is_simulated, load_heading, on_machine, shell_word, spoken_duration, table,
 };
-use crate::recording::device_verdict::{LATE_WAKEUPS, judged_devices};
+use crate::recording::judged::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
 use crate::why::request_times::{cut_in_words, times_in_words};
 use crate::{Measurement, load_name, load_words, stage_rows};

@@ -19,7 +19,7 @@ const INSTEAD: &str = "Record the client instead (--comm), or --why-stage total.
 /// had room for one.
 pub fn failure(document: &Document, recorder: Option<&RecorderSummary>) -> Option<String> {
     let unwritten = || Some(format!("It failed: {}.", recorder?.failure.as_ref()?));
-    crate::recording::verdict::failure_in_words(document).or_else(unwritten)
+    crate::verdict::recording::failure_in_words(document).or_else(unwritten)
 }
 
 impl OnlyThread {

@@ -1,17 +1,14 @@
-//! The verdict of a check of devices: whether each holds on this machine.
+//! Of a check of devices: whether each holds on this machine.
 
-use super::verdict::{conditions, end_in_words, not_idle, of_threads, recording_verdict, rested, times, total, when};
+use super::recording::{conditions, end_in_words, not_idle, of_threads, recording_verdict, rested, times, total, when};
 use crate::Measurement;
 use crate::forecast::units::{expected_in_words, work_in_words};
 use crate::forecast::{buffering, so_much_more};
 use crate::layout::{load_name, spoken_duration};
+use crate::recording::judged::judged_devices;
 use punctual_device::{Profile, Source};
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
-
-/// What the table of devices shows, to be followed by what stands in parentheses.
-pub(super) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its \
-                                       worst CPU: each wait counts once, however many wakeups it delays";
 
 /// The verdict of a check of devices, one sentence each, after what has to be known first.
 pub fn devices_verdict(measurement: &Measurement) -> String {
@@ -42,17 +39,6 @@ pub fn devices_verdict_lines(measurement: &Measurement) -> Vec<String> {
         *last += &format!("{}{}", not_idle(&documents), rested(&documents));
     }
     sentences
-}
-
-/// The devices that were judged, each once, in the order of the question.
-pub(super) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
-    let mut devices: Vec<&Profile> = Vec::new();
-    for row in rows {
-        if !devices.contains(&&row.answer.device) {
-            devices.push(&row.answer.device);
-        }
-    }
-    devices
 }
 
 /// The name of a device: its profile, and what tells it from another one of the same profile.

@@ -1,7 +1,8 @@
-//! Verdicts in words.
+//! Of a recording, or several side by side, and of a check: how late wakeups were, and under what load.
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
-use crate::{Measurement, load_name};
+use crate::recording::followed::{number_of_threads, with_policy};
+use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
@@ -27,7 +28,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
             continue;
         };
         if let Some(followed) = &document.followed {
-            sentences.push(crate::recording::followed::followed_verdict(document, followed, &load));
+            sentences.push(followed_verdict(document, followed, &load));
             sentences.extend(over_limits(document));
             sentences.extend(end_in_words(document));
             continue;
@@ -48,6 +49,30 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         sentences.extend(end_in_words(document));
     }
     sentences.join(" ")
+}
+
+/// The verdict on a recording of other programs' threads.
+fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
+    let rows = stage_rows(document);
+    let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
+    let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
+    let all = document.distributions.sum(|key| key.stage == Stage::Total);
+    let mut sentence = format!(
+        "In {} {load}, {} woke {}; half ran within {} of being woken",
+        spoken_duration(document),
+        number_of_threads(followed),
+        counted(all.count(), "time"),
+        format_ns(all.quantile(0.5).unwrap_or(0)),
+    );
+    if all.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
+    }
+    sentence
+        + &format!(
+            "; the slowest ({}) ran after {}.",
+            with_policy(&worst.measure),
+            format_ns(worst.max_ns.unwrap_or(0))
+        )
 }
 
 /// What it may mean that threads existed but never woke.

@@ -1,0 +1,19 @@
+//! The devices of a check, and the heading of their table.
+
+use punctual_device::Profile;
+use punctual_forecast::JudgedDevice;
+
+/// What the table of devices shows, to be followed by what stands in parentheses.
+pub(crate) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its \
+                                       worst CPU: each wait counts once, however many wakeups it delays";
+
+/// The devices that were judged, each once, in the order of the question.
+pub(crate) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
+    let mut devices: Vec<&Profile> = Vec::new();
+    for row in rows {
+        if !devices.contains(&&row.answer.device) {
+            devices.push(&row.answer.device);
+        }
+    }
+    devices
+}
