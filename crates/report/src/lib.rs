@@ -54,6 +54,7 @@ pub use recording::exports::{EXPORTS, Export};
 pub use recording::model::Measurement;
 pub use recording::stages::{StageRow, stage_rows};
 pub use recording::text::measurement_text;
+pub use verdict::compare::comparison_verdict;
 pub use verdict::devices::{devices_verdict, devices_verdict_lines};
 pub use verdict::recording::{check_verdict, recording_verdict, steal_of_worst};
 

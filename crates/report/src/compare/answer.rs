@@ -2,9 +2,10 @@
 
 use super::causes::CausesRow;
 use super::counts::CountRow;
-use super::{measure, verdict};
+use super::measure;
 use crate::NextStep;
 use crate::answer::Answer;
+use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
 };
@@ -62,7 +63,7 @@ impl<'a> CompareAnswer<'a> {
         };
         CompareAnswer {
             schema: "punctual.compare/1",
-            verdict: verdict(comparison),
+            verdict: comparison_verdict(comparison),
             exit_code,
             next,
             outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },

@@ -1,141 +1,31 @@
-//! How often cycles took too long, requests were slow and devices had underruns on either side: sentences, a table, rows.
+//! How often cycles took too long, requests were slow and devices had underruns on either side: a table, rows.
 
 use super::words::{factor, outcome, rates_in_words};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
-use crate::layout::{capitalized, grouped, table};
-use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
+use crate::layout::{grouped, table};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
 use punctual_recording::{counted, format_ns, printable};
 use serde::Serialize;
 
-/// The most loops, or devices, that a verdict names.
-const MAX_NAMED: usize = 3;
 /// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
 const FAR_APART: f64 = 2.0;
 /// What could not be counted on one side.
 const NOT_COUNTABLE: &str = "not countable";
 
-/// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
-/// period, or runs a device, asks for these.
-pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
-    let mut cycles: Vec<&CountComparison> =
-        comparison.counts.iter().filter(|row| !matches!(row.what, Counted::Requests { .. })).collect();
-    // What is decided stands before what is not.
-    cycles.sort_by_key(|row| row.outcome == Outcome::NoDifference);
-    let mut sentences: Vec<String> =
-        cycles.iter().take(MAX_NAMED).map(|row| sentence(row, comparison.standing)).collect();
-    if cycles.len() > MAX_NAMED {
-        let (what, whose) = match cycles[0].what {
-            Counted::Underruns { .. } => ("underruns", "more device"),
-            Counted::Cycles { .. } | Counted::Periods { .. } | Counted::Requests { .. } => ("cycles", "more loop"),
-        };
-        sentences.push(format!("Below: the {what} of {}.", counted(cycles.len() - MAX_NAMED, whose)));
-    }
-    sentences
-}
-
-/// Sentences on slow requests.
-pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
-    let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
-    requests.map(|row| sentence(row, comparison.standing)).collect()
-}
-
-/// All sentences of a comparison with the side of this letter, which is one of several.
-pub(super) fn counts_in_words(comparison: &Comparison, name: char) -> Vec<String> {
-    comparison.counts.iter().map(|row| sentence_on(row, comparison.standing, name)).collect()
-}
-
-fn sentence(row: &CountComparison, standing: Standing) -> String {
-    sentence_on(row, standing, 'B')
-}
-
-/// The sentence on what A and the side of this letter have.
-fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
-    let what = what(&row.what);
-    if !is_countable(row) {
-        let untold = untold_in_words(row, name);
-        return format!("{}: these could not be counted on both A and {name}{untold}.", capitalized(&what));
-    }
-    if row.a.events == 0 && row.b.events == 0 {
-        return format!(
-            "{}: none on A or {name} ({} and {}).",
-            capitalized(&what),
-            out_of(row, &row.a),
-            out_of(row, &row.b)
-        );
-    }
-    if let Some(sentence) = seen_in_too_few(row, standing, name) {
-        return sentence;
-    }
-    let [more, fewer, difference_in] = comparatives(row);
-    let verdict = match (row.outcome, standing == Standing::Systems) {
-        (Outcome::Worse, true) => format!("Worse: {more} {what}"),
-        (Outcome::Better, true) => format!("Better: {fewer} {what}"),
-        (Outcome::NoDifference, true) => format!("No detectable {difference_in} {what}"),
-        (Outcome::Worse, false) => format!("{name} has {more} {what} in these runs"),
-        (Outcome::Better, false) => format!("{name} has {fewer} {what} in these runs"),
-        (Outcome::NoDifference, false) => format!("These runs show no {difference_in} {what}"),
-    };
-    let (a, b) = (side(row, &row.a), side(row, &row.b));
-    format!("{verdict}: {b} on {name}, {a} on A ({}).", times_as_often(row))
-}
-
 /// Whether there is a rate on both sides.
-fn is_countable(row: &CountComparison) -> bool {
+pub(crate) fn is_countable(row: &CountComparison) -> bool {
     row.a.exposure > 0 && row.b.exposure > 0
 }
 
-/// Why requests could not be counted, after a colon; empty if that is not known.
-fn untold_in_words(row: &CountComparison, name: char) -> String {
-    let of_side = |(count, name): (&EventCount, char)| {
-        count.untold.map(|untold| match untold {
-            Untold::NoneRecognised => format!("a run of {name} recognised none"),
-            Untold::MostlyUnknown => {
-                format!("of more than half of those in a run of {name} it is not known how long they took")
-            }
-        })
-    };
-    let reasons: Vec<String> = [(&row.a, 'A'), (&row.b, name)].into_iter().filter_map(of_side).collect();
-    if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", and ")) }
-}
-
 /// Whether requests are compared by the share of them that was slow.
-fn is_share(row: &CountComparison) -> bool {
+pub(crate) fn is_share(row: &CountComparison) -> bool {
     row.a.watched_ns.is_some() && row.b.watched_ns.is_some()
-}
-
-/// What goes before what was counted if there is more of it, if there is less, and if neither is so.
-fn comparatives(row: &CountComparison) -> [&'static str; 3] {
-    match is_share(row) {
-        true => ["a larger share of", "a smaller share of", "difference in the share of"],
-        false => ["more", "fewer", "difference in"],
-    }
-}
-
-/// That one side has more slow requests, or underruns, where only too few runs keep that from being a verdict: so many more are
-/// not called no difference.
-fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Option<String> {
-    let Standing::TooFewRuns { more } = standing else { return None };
-    if !differs_without_a_verdict(row, standing) {
-        return None;
-    }
-    let [more_of, fewer_of, _] = comparatives(row);
-    let is_more = row.ratio.estimate.is_none_or(|estimate| estimate > 1.0);
-    let ratio = row.ratio.estimate.filter(|estimate| *estimate > 0.0);
-    let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} {})", factor(estimate), times(row)));
-    Some(format!(
-        "{name} has {} {} in these runs: {} on {name}, {} on A{ratio}; {} too few for a verdict.",
-        if is_more { more_of } else { fewer_of },
-        what(&row.what),
-        side(row, &row.b),
-        side(row, &row.a),
-        if more == [MIN_RUNS - 1; 2] { "one run of each side is" } else { "these runs are" },
-    ))
 }
 
 /// Whether slow requests, or underruns, are further apart than events that are independent of each other would be, and only
 /// too few runs keep that from being a verdict.
-fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
+pub(crate) fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
     let is_asked = matches!(row.what, Counted::Requests { .. } | Counted::Underruns { .. })
         && row.outcome == Outcome::NoDifference;
     if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || !is_countable(row) {
@@ -151,14 +41,14 @@ fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool 
 }
 
 /// What B is, as the table says it.
-fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
+pub(crate) fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
     if !is_countable(row) {
         return NOT_COUNTABLE;
     }
     if differs_without_a_verdict(row, standing) { "too few runs" } else { row.outcome.name() }
 }
 
-fn what(counted: &Counted) -> String {
+pub(crate) fn what(counted: &Counted) -> String {
     match counted {
         Counted::Cycles { of, period_ns } => {
             format!("cycles of {} longer than {}", printable(of), format_ns(*period_ns))
@@ -172,7 +62,7 @@ fn what(counted: &Counted) -> String {
 }
 
 /// How many on a side, and out of what.
-fn side(row: &CountComparison, count: &EventCount) -> String {
+pub(crate) fn side(row: &CountComparison, count: &EventCount) -> String {
     if count.exposure == 0 {
         return NOT_COUNTABLE.to_owned();
     }
@@ -195,7 +85,7 @@ fn side(row: &CountComparison, count: &EventCount) -> String {
     }
 }
 
-fn out_of(row: &CountComparison, count: &EventCount) -> String {
+pub(crate) fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match (&row.what, count.watched_ns) {
         (Counted::Cycles { .. } | Counted::Periods { .. }, _) => grouped(count.exposure),
         (Counted::Requests { .. }, Some(watched_ns)) => {
@@ -215,12 +105,12 @@ fn all_of(count: &EventCount) -> Option<u64> {
 }
 
 /// What a ratio is of, to follow it.
-fn times(row: &CountComparison) -> &'static str {
+pub(crate) fn times(row: &CountComparison) -> &'static str {
     if is_share(row) { "times the share" } else { "times as often" }
 }
 
 /// How many times as often on B, or as large a share, with limits.
-fn times_as_often(row: &CountComparison) -> String {
+pub(crate) fn times_as_often(row: &CountComparison) -> String {
     rates_in_words(&row.ratio, times(row))
 }
 
@@ -356,6 +246,3 @@ impl<'a> CountRow<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

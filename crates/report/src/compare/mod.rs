@@ -2,13 +2,14 @@
 
 mod answer;
 mod causes;
-mod counts;
+pub(crate) mod counts;
 mod devices;
 mod page;
 mod several;
 mod several_page;
+pub(crate) mod sides;
 mod text;
-mod words;
+pub(crate) mod words;
 
 pub use answer::CompareAnswer;
 pub(crate) use answer::{DifferenceRow, RatioRow};
@@ -17,4 +18,4 @@ pub(crate) use page::{SHOWS_A_DIFFERENCE, blind, context, differences_block, row
 pub use several::{CompareSidesAnswer, several_text};
 pub use several_page::several_page;
 pub use text::*;
-pub(crate) use words::{factor, outcome};
+pub(crate) use words::{factor, measure, outcome};

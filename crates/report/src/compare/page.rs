@@ -3,11 +3,11 @@
 use super::causes::causes_section;
 use super::counts::counts_section;
 use super::devices::{CANNOT_BE_TOLD, device_name, is_untold};
-use super::text::{MAX_TOLD, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
-use super::words::{factor, of_stage, outcome, told, values};
+use super::text::{TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
+use super::words::{MAX_TOLD, factor, of_stage, outcome, told, values};
 use crate::NextStep;
 use crate::answer::value;
-use crate::compare::{CompareAnswer, measure, verdict};
+use crate::compare::{CompareAnswer, measure};
 use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
@@ -15,6 +15,7 @@ use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures, warnings};
 use crate::recording::together::together;
+use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
 };
@@ -33,7 +34,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[Next
     Page {
         title: format!("{} against {}", comparison.b.name, comparison.a.name),
         context: context(&parts),
-        verdict: verdict(comparison),
+        verdict: comparison_verdict(comparison),
         next: next.to_vec(),
         warnings: each_once(comparison.notes.iter().cloned(), &parts),
         blind: blind(&parts),

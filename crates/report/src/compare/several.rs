@@ -1,135 +1,19 @@
-//! Several sides, each compared with the first: words, a table, JSON.
+//! Several sides, each compared with the first: text, JSON.
 
 use super::answer::{CompareAnswer, SideRow};
-use super::counts::{counts_cells, counts_in_words};
+use super::counts::counts_cells;
 use super::devices::{device_name, times_as_often};
-use super::text::{TOO_FEW, has_too_few, interval, lacks_wakeups, side_line, value_of, within_a_sentence};
-use super::words::{factor, told};
+use super::sides::{label, labelled, one_sided};
+use super::text::{TOO_FEW, side_line};
+use super::words::{factor, interval, lacks_wakeups, told, value_of};
 use crate::NextStep;
 use crate::answer::Answer;
-use crate::layout::{capitalized, counted, grouped, microseconds, table};
-use punctual_comparison::{Comparison, DeviceComparison, MIN_RUNS, Outcome, Ratio, Shared, Standing};
+use crate::layout::{counted, grouped, microseconds, table};
+use crate::verdict::compare::sides_verdict;
+use punctual_comparison::{Comparison, DeviceComparison, Shared, Standing};
 use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write;
-
-/// The names of the sides: A, B, C, ...
-pub(super) fn label(index: usize) -> char {
-    char::from(b'A' + u8::try_from(index).unwrap_or(0).min(25))
-}
-
-/// The most sentences on what was counted; the table has all.
-const MAX_COUNTS: usize = 6;
-
-/// The sides but the first, each with its letter.
-fn labelled(found: &[Shared]) -> impl Iterator<Item = (char, &Comparison)> {
-    found.iter().enumerate().map(|(index, shared)| (label(index + 1), &shared.comparison))
-}
-
-/// The answer: what was counted, and one sentence for each outcome that occurs.
-pub(super) fn several_verdict(found: &[Shared]) -> String {
-    let mut sentences = all_counts_in_words(found);
-    let mut of_wakeups = wakeups_in_words(found);
-    if let (false, Some(first)) = (sentences.is_empty(), of_wakeups.first_mut()) {
-        *first = format!("Wakeup latency: {}", within_a_sentence(first));
-    }
-    sentences.extend(of_wakeups);
-    for (name, (a, own)) in labelled(found).filter_map(|(name, one)| Some((name, one.different_threads()?))) {
-        sentences.push(format!("{name} followed other threads ({own}) than A ({a}): nothing is said of the systems."));
-    }
-    let is_unjudged =
-        |one: &Comparison| !has_too_few(one) && !matches!(one.standing, Standing::Systems | Standing::OtherThreads);
-    let unjudged: Vec<String> =
-        labelled(found).filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
-    if !unjudged.is_empty() {
-        sentences.push(format!(
-            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",
-            unjudged.join(", ")
-        ));
-    }
-    sentences.join(" ")
-}
-
-/// Sentences on the cycles, requests and underruns of each side.
-fn all_counts_in_words(found: &[Shared]) -> Vec<String> {
-    let mut all: Vec<String> = labelled(found).flat_map(|(name, one)| counts_in_words(one, name)).collect();
-    let others = all.len().saturating_sub(MAX_COUNTS);
-    all.truncate(MAX_COUNTS);
-    if others > 0 {
-        all.push(format!("Below: {} of this kind.", counted(others, "more comparison")));
-    }
-    all
-}
-
-/// Sentences on wakeups, one for each outcome that occurs.
-fn wakeups_in_words(found: &[Shared]) -> Vec<String> {
-    let of = |outcome: Outcome, is_verdict: bool| -> Vec<(char, &Comparison)> {
-        labelled(found)
-            .filter(|(_, one)| one.outcome == outcome && (one.standing == Standing::Systems) == is_verdict)
-            .collect()
-    };
-    let mut sentences = Vec::new();
-    for (outcome, is_verdict, words) in [
-        (Outcome::Worse, true, "worse than A"),
-        (Outcome::Better, true, "better than A"),
-        (Outcome::Worse, false, "later in these runs"),
-        (Outcome::Better, false, "less late in these runs"),
-    ] {
-        let sides = of(outcome, is_verdict);
-        if !sides.is_empty() {
-            let each: Vec<String> = sides.iter().map(|(name, one)| format!("{name}{}", by_how_much(one))).collect();
-            sentences.push(format!("{}: {}.", capitalized(words), each.join("; ")));
-        }
-    }
-    sentences.extend(one_sided_in_words(found));
-    for (is_too_few, words) in [(false, "No detectable difference from A"), (true, "Too few wakeups to compare with A")]
-    {
-        let is_same = |one: &Comparison| one.outcome == Outcome::NoDifference && one_sided(one).is_none();
-        let same = labelled(found).filter(|(_, one)| is_same(one) && lacks_wakeups(one) == is_too_few);
-        let same: Vec<String> = same.map(|(name, _)| name.to_string()).collect();
-        if !same.is_empty() {
-            sentences.push(format!("{words}: {}.", same.join(", ")));
-        }
-    }
-    sentences
-}
-
-fn by_how_much(comparison: &Comparison) -> String {
-    let decided = comparison.decided_by.and_then(|(stage, by)| comparison.stages.get(stage)?.ratios.get(by));
-    decided.map_or_else(String::new, its_ratio)
-}
-
-fn its_ratio(ratio: &Ratio) -> String {
-    let limits = interval(ratio).map_or_else(String::new, |limits| format!(" ({limits})"));
-    format!(", its {} {} times A's{limits}", ratio.figure.name, factor(ratio.estimate))
-}
-
-/// Sentences on the sides that show no difference but rule out one direction.
-fn one_sided_in_words(found: &[Shared]) -> Vec<String> {
-    let cases = [
-        (false, true, "Worse than A or the same"),
-        (true, true, "Better than A or the same"),
-        (false, false, "As late as A or later in these runs"),
-        (true, false, "As late as A or less late in these runs"),
-    ];
-    let sentence = |(is_less, is_verdict, words): (bool, bool, &str)| {
-        let told = labelled(found).filter_map(|(name, comparison)| {
-            let ratio = one_sided(comparison)?;
-            let is_case = (ratio.high < 1.0, comparison.standing == Standing::Systems) == (is_less, is_verdict);
-            is_case.then(|| format!("{name}{}", its_ratio(ratio)))
-        });
-        let told: Vec<String> = told.collect();
-        (!told.is_empty()).then(|| format!("{words}: {}.", told.join("; ")))
-    };
-    cases.into_iter().filter_map(sentence).collect()
-}
-
-/// The ratio of a side that shows no difference, if it rules out one direction all the same.
-fn one_sided(comparison: &Comparison) -> Option<&Ratio> {
-    let none = Outcome::NoDifference;
-    let total = comparison.total().filter(|total| comparison.outcome == none && total.verdict.outcome == none)?;
-    total.shown().filter(|ratio| ratio.outcome() == none && told(ratio) != none.name())
-}
 
 /// The notes of all pairs, each once. A note on one side alone, which a pair calls A or B, gets that side's own letter;
 /// any other note gets the letters of its pairs.
@@ -157,7 +41,7 @@ pub(super) fn several_notes(found: &[Shared]) -> Vec<String> {
 
 /// The whole answer as text.
 pub fn several_text(found: &[Shared]) -> String {
-    let mut text = format!("{}\n", several_verdict(found));
+    let mut text = format!("{}\n", sides_verdict(found));
     let Some(first) = found.first() else { return text };
     for note in several_notes(found) {
         let _ = writeln!(text, "note: {note}");
@@ -319,7 +203,7 @@ impl<'a> CompareSidesAnswer<'a> {
         let sides = first.into_iter().chain(found.iter().map(|shared| &shared.comparison.b));
         CompareSidesAnswer {
             schema: "punctual.compare-sides/1",
-            verdict: several_verdict(found),
+            verdict: sides_verdict(found),
             exit_code,
             next,
             sides: sides
@@ -349,8 +233,10 @@ impl Answer for CompareSidesAnswer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::compare::comparison_verdict;
     use punctual_comparison::{
-        CountComparison, Counted, EventCount, FIGURES, Quantiles, RateRatio, SideSummary, StageComparison, Verdict,
+        CountComparison, Counted, EventCount, FIGURES, Outcome, Quantiles, RateRatio, Ratio, SideSummary,
+        StageComparison, Verdict,
     };
     use punctual_recording::Stage;
 
@@ -411,7 +297,7 @@ mod tests {
             StageComparison { stage: Stage::Work, verdict: Verdict { outcome: Outcome::Better, by: Some(0) }, ..total };
         work.ratios[0] = Ratio { low: 0.047, estimate: 0.20, high: 0.85, ..work.ratios[0] };
         comparison.stages.push(work);
-        let said = super::super::verdict(&comparison);
+        let said = comparison_verdict(&comparison);
         let figure = FIGURES[2].name;
         assert!(
             said.ends_with(&format!(" Of the stages, B's work {figure} is 0.20 times A's (0.047 to 0.85).")),
@@ -419,7 +305,7 @@ mod tests {
         );
         // What the total is, its stages may be.
         comparison.outcome = Outcome::Better;
-        assert!(!super::super::verdict(&comparison).contains("Of the stages"), "{said}");
+        assert!(!comparison_verdict(&comparison).contains("Of the stages"), "{said}");
     }
 
     /// The table on wakeups says the same as the sentence, also of a side of which something else was counted.
@@ -436,7 +322,7 @@ mod tests {
             runs_needed: None,
         }];
         assert_eq!(standing_in_words(&few.comparison), TOO_FEW);
-        let said = several_verdict(&[few]);
+        let said = sides_verdict(&[few]);
         assert!(said.ends_with("Wakeup latency: too few wakeups to compare with A: B."), "{said}");
     }
 
@@ -458,7 +344,7 @@ mod tests {
         };
         let found = [counted(55, Outcome::NoDifference), counted(2_500, Outcome::Worse)];
         assert_eq!(
-            several_verdict(&found),
+            sides_verdict(&found),
             "No detectable difference in periods of 1.00 ms that my-loop overran: 55 of 5,000 on B, 50 of 5,000 on A (1.10 times as often, \
              0.50 to 60.0). Worse: more periods of 1.00 ms that my-loop overran: 2,500 of 5,000 on C, 50 of 5,000 on A (50.0 times as often, \
              0.50 to 60.0). Wakeup latency: no detectable difference from A: B, C."
@@ -470,7 +356,7 @@ mod tests {
         let row = text.lines().find(|line| line.contains("worse (50.0 times as often, 0.50 to 60.0)"));
         assert!(row.is_some_and(|row| row.contains(" C ")), "{text}");
         let many: Vec<Shared> = (0..8).map(|_| counted(50, Outcome::NoDifference)).collect();
-        let said = several_verdict(&many);
+        let said = sides_verdict(&many);
         assert!(said.contains(" Below: 2 more comparisons of this kind. Wakeup latency: "), "{said}");
     }
 
@@ -480,20 +366,20 @@ mod tests {
             [(0.41, 0.60, 0.97), (0.70, 1.02, 1.50), (1.02, 1.40, 2.10)].map(|limits| shared(limits, standing)).into()
         };
         assert_eq!(
-            several_verdict(&found(Standing::Systems)),
+            sides_verdict(&found(Standing::Systems)),
             "Worse than A or the same: D, its p99 1.40 times A's (1.02 to 2.10). \
              Better than A or the same: B, its p99 0.60 times A's (0.41 to 0.97). No detectable difference from A: C."
         );
         let told: Vec<&str> =
             found(Standing::Systems).iter().map(|shared| standing_in_words(&shared.comparison)).collect();
         assert_eq!(told, ["better or the same", "no difference", "worse or the same"]);
-        let said = several_verdict(&found(Standing::OneAfterTheOther));
+        let said = sides_verdict(&found(Standing::OneAfterTheOther));
         for words in ["As late as A or later in these runs: D, ", "As late as A or less late in these runs: B, "] {
             assert!(said.contains(words), "{said}");
         }
         // What Holm's rule takes back is not told by half.
         let mut blocked = shared((1.30, 1.60, 2.10), Standing::Systems);
         blocked.comparison.stages[0].verdict = Verdict { outcome: Outcome::Worse, by: Some(0) };
-        assert_eq!(several_verdict(&[blocked]), "No detectable difference from A: B.");
+        assert_eq!(sides_verdict(&[blocked]), "No detectable difference from A: B.");
     }
 }

@@ -2,7 +2,8 @@
 
 use super::devices::device_name;
 use super::page::SHOWS_A_DIFFERENCE;
-use super::several::{CompareSidesAnswer, devices_beside, label, several_notes, several_verdict, standing_in_words};
+use super::several::{CompareSidesAnswer, devices_beside, several_notes, standing_in_words};
+use super::sides::label;
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::page::{blind, context, documents, each_once, row_of, sides_table, times_as_often};
@@ -12,6 +13,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures};
+use crate::verdict::compare::sides_verdict;
 use punctual_comparison::{Shared, Side, StageComparison, Standing};
 use punctual_recording::{Document, Stage};
 
@@ -28,7 +30,7 @@ pub fn several_page(found: &[Shared], sides: &[&Side], next: &[NextStep], record
     Page {
         title: format!("{} sides against {first}", found.len()),
         context: context(&parts),
-        verdict: several_verdict(found),
+        verdict: sides_verdict(found),
         next: next.to_vec(),
         warnings: each_once(several_notes(found).into_iter(), &parts),
         blind: blind(&parts),

@@ -2,7 +2,8 @@
 
 use crate::encode::html::table::Value;
 use crate::layout::{grouped, load_words};
-use punctual_comparison::{Difference, Outcome, RateRatio, Ratio, StageComparison};
+use punctual_comparison::{Comparison, Difference, FIGURES, Outcome, Quantiles, RateRatio, Ratio, StageComparison};
+use punctual_forecast::are_too_wide;
 
 /// A ratio with as many digits as are worth reading.
 pub(crate) fn factor(ratio: f64) -> String {
@@ -56,17 +57,52 @@ pub(crate) fn told(ratio: &Ratio) -> &'static str {
 }
 
 /// What B is in a stage, by the ratio that is shown beside.
-pub(super) fn of_stage(stage: &StageComparison) -> &'static str {
+pub(crate) fn of_stage(stage: &StageComparison) -> &'static str {
     match (stage.verdict.outcome, stage.shown()) {
         (Outcome::NoDifference, Some(ratio)) if ratio.outcome() == Outcome::NoDifference => told(ratio),
         (outcome, _) => outcome.name(),
     }
 }
 
+/// Whether there were too few wakeups to compare, and nothing else was counted that could be.
+pub(crate) fn has_too_few(comparison: &Comparison) -> bool {
+    comparison.counts.is_empty() && lacks_wakeups(comparison)
+}
+
+/// Whether there were too few wakeups to compare, whatever else was counted.
+pub(crate) fn lacks_wakeups(comparison: &Comparison) -> bool {
+    comparison.total().is_some_and(|total| total.shown().is_none())
+}
+
+/// A figure of a side by which it was compared.
+pub(crate) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
+    let index = FIGURES.iter().position(|figure| figure.name == ratio.figure.name)?;
+    quantiles.values_ns[index]
+}
+
+/// No two sides of one machine have a ratio further from 1 than this.
+pub(crate) const MAX_TOLD: f64 = 10_000.0;
+
+/// The interval of a ratio; `None` if it is so wide that it says nothing. If it shows which side is larger, that limit
+/// says something.
+pub(crate) fn interval(ratio: &Ratio) -> Option<String> {
+    match are_too_wide(ratio.low, ratio.high) {
+        false => Some(format!("{} to {}", factor(ratio.low), factor(ratio.high))),
+        true if ratio.low > 1.0 => Some(format!("{} or more", factor(ratio.low))),
+        true if ratio.high < 1.0 => Some(format!("{} or less", factor(ratio.high))),
+        true => None,
+    }
+}
+
+/// Whose stage it is, on either side.
+pub(crate) fn measure(stage: &StageComparison) -> String {
+    let (a, b) = &stage.measure;
+    if a == b { a.clone() } else { format!("{a} -> {b}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::FIGURES;
 
     #[test]
     fn what_rules_out_one_direction_is_not_called_no_difference() {

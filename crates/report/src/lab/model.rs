@@ -1,7 +1,7 @@
 //! What a lab found.
 
-use crate::compare;
 use crate::recording::together::together;
+use crate::verdict::compare::comparison_verdict;
 use crate::{StageRow, recording_verdict, stage_rows};
 use punctual_blame::{Cause, Split, summarize};
 use punctual_comparison::{Comparison, MIN_RUNS};
@@ -265,7 +265,7 @@ impl LabReport<'_> {
         }
         for (first, other, comparison) in &self.comparisons {
             let (first, name) = (&self.systems[*first].name, &self.systems[*other].name);
-            sentences.push(format!("{name} (B) beside {first} (A): {}", compare::verdict(comparison)));
+            sentences.push(format!("{name} (B) beside {first} (A): {}", comparison_verdict(comparison)));
         }
         sentences.join(" ")
     }

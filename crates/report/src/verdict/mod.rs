@@ -16,5 +16,6 @@
 //! (`forecast/src/answer/verdict.rs`), schedulability (`forecast/src/schedulability/words.rs`) and ways to wait
 //! (`timing/src/result.rs`).
 
+pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod recording;

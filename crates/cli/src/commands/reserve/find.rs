@@ -10,7 +10,7 @@ use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, Stuck};
 use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
-use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, compare};
+use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, comparison_verdict};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
     Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, Running, StudyEnd, Subject,
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
         directory.discard_if_empty();
     }
     let (study, running) = result?;
-    let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(compare::verdict));
+    let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let mut report = report(&plan, &study, comparison);
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
     let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());

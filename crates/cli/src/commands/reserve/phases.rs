@@ -11,7 +11,7 @@ use punctual_recording::Directory;
 use punctual_report::reserve::{
     PhaseRow, PhasesAnswer, PhasesReport, ProofReport, ReserveEnd, phases_html, phases_text,
 };
-use punctual_report::{after_reserve_phases, compare};
+use punctual_report::{after_reserve_phases, comparison_verdict};
 use punctual_study::device::DeviceWork;
 use punctual_study::reserve::{PhaseFound, Phased, ReservePlan, StudyEnd, Subject, phased};
 
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
         directory.discard_if_empty();
     }
     let found = result?;
-    let comparison = found.proof.as_ref().map(|proof| proof.comparison.as_ref().map(compare::verdict));
+    let comparison = found.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
     let load = (!plan.load.is_none()).then(|| plan.load.name.clone());
     let beside = competitors.iter().cloned().chain(load).collect::<Vec<String>>().join(" and ");

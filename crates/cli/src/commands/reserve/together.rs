@@ -11,7 +11,7 @@ use punctual_recording::Directory;
 use punctual_report::reserve::{
     ReserveEnd, TogetherAnswer, TogetherDevice, TogetherReport, together_html, together_text,
 };
-use punctual_report::{after_reserve_together, compare};
+use punctual_report::{after_reserve_together, comparison_verdict};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
     DeviceSubject, Measured, Member, ReservePlan, ReserveProgress, StudyEnd, Subject, Together, together,
@@ -123,7 +123,7 @@ fn report<'a>(
         comparison: found
             .comparison
             .as_ref()
-            .map(|comparison| comparison.as_ref().map(compare::verdict).map_err(String::as_str)),
+            .map(|comparison| comparison.as_ref().map(comparison_verdict).map_err(String::as_str)),
         stays: found.stays,
         notes: &found.notes,
         cpus: allowed_cpus().len(),

@@ -1,7 +1,7 @@
 //! What a comparison of inputs found, in words.
 
 use super::super::spent::Spent;
-use crate::compare::wanting;
+use crate::verdict::compare::wanting;
 use crate::layout::{fitting, shortened};
 use punctual_blame::Kind;
 use punctual_comparison::interact::{

@@ -1,6 +1,7 @@
 //! What is said of what was counted.
 
 use super::*;
+use crate::compare::counts::is_what;
 use punctual_comparison::RateRatio;
 
 fn row(what: Counted, a: (u64, u64), b: (u64, u64), limits: [Option<f64>; 3], outcome: Outcome) -> CountComparison {

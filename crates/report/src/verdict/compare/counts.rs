@@ -1,0 +1,123 @@
+//! What was counted on either side: cycles that took too long, slow requests, underruns.
+
+use crate::compare::counts::{
+    differs_without_a_verdict, is_countable, is_share, out_of, side, times, times_as_often, what,
+};
+use crate::compare::words::factor;
+use crate::layout::capitalized;
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
+use punctual_recording::counted;
+
+/// The most loops, or devices, that a verdict names.
+const MAX_NAMED: usize = 3;
+
+/// Sentences on the cycles of loops and the underruns of devices, which come before everything else: whoever gives a
+/// period, or runs a device, asks for these.
+pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
+    let mut cycles: Vec<&CountComparison> =
+        comparison.counts.iter().filter(|row| !matches!(row.what, Counted::Requests { .. })).collect();
+    // What is decided stands before what is not.
+    cycles.sort_by_key(|row| row.outcome == Outcome::NoDifference);
+    let mut sentences: Vec<String> =
+        cycles.iter().take(MAX_NAMED).map(|row| sentence(row, comparison.standing)).collect();
+    if cycles.len() > MAX_NAMED {
+        let (what, whose) = match cycles[0].what {
+            Counted::Underruns { .. } => ("underruns", "more device"),
+            Counted::Cycles { .. } | Counted::Periods { .. } | Counted::Requests { .. } => ("cycles", "more loop"),
+        };
+        sentences.push(format!("Below: the {what} of {}.", counted(cycles.len() - MAX_NAMED, whose)));
+    }
+    sentences
+}
+
+/// Sentences on slow requests.
+pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
+    let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
+    requests.map(|row| sentence(row, comparison.standing)).collect()
+}
+
+/// All sentences of a comparison with the side of this letter, which is one of several.
+pub(super) fn counts_in_words(comparison: &Comparison, name: char) -> Vec<String> {
+    comparison.counts.iter().map(|row| sentence_on(row, comparison.standing, name)).collect()
+}
+
+fn sentence(row: &CountComparison, standing: Standing) -> String {
+    sentence_on(row, standing, 'B')
+}
+
+/// The sentence on what A and the side of this letter have.
+fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
+    let what = what(&row.what);
+    if !is_countable(row) {
+        let untold = untold_in_words(row, name);
+        return format!("{}: these could not be counted on both A and {name}{untold}.", capitalized(&what));
+    }
+    if row.a.events == 0 && row.b.events == 0 {
+        return format!(
+            "{}: none on A or {name} ({} and {}).",
+            capitalized(&what),
+            out_of(row, &row.a),
+            out_of(row, &row.b)
+        );
+    }
+    if let Some(sentence) = seen_in_too_few(row, standing, name) {
+        return sentence;
+    }
+    let [more, fewer, difference_in] = comparatives(row);
+    let verdict = match (row.outcome, standing == Standing::Systems) {
+        (Outcome::Worse, true) => format!("Worse: {more} {what}"),
+        (Outcome::Better, true) => format!("Better: {fewer} {what}"),
+        (Outcome::NoDifference, true) => format!("No detectable {difference_in} {what}"),
+        (Outcome::Worse, false) => format!("{name} has {more} {what} in these runs"),
+        (Outcome::Better, false) => format!("{name} has {fewer} {what} in these runs"),
+        (Outcome::NoDifference, false) => format!("These runs show no {difference_in} {what}"),
+    };
+    let (a, b) = (side(row, &row.a), side(row, &row.b));
+    format!("{verdict}: {b} on {name}, {a} on A ({}).", times_as_often(row))
+}
+
+/// Why requests could not be counted, after a colon; empty if that is not known.
+fn untold_in_words(row: &CountComparison, name: char) -> String {
+    let of_side = |(count, name): (&EventCount, char)| {
+        count.untold.map(|untold| match untold {
+            Untold::NoneRecognised => format!("a run of {name} recognised none"),
+            Untold::MostlyUnknown => {
+                format!("of more than half of those in a run of {name} it is not known how long they took")
+            }
+        })
+    };
+    let reasons: Vec<String> = [(&row.a, 'A'), (&row.b, name)].into_iter().filter_map(of_side).collect();
+    if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", and ")) }
+}
+
+/// What goes before what was counted if there is more of it, if there is less, and if neither is so.
+fn comparatives(row: &CountComparison) -> [&'static str; 3] {
+    match is_share(row) {
+        true => ["a larger share of", "a smaller share of", "difference in the share of"],
+        false => ["more", "fewer", "difference in"],
+    }
+}
+
+/// That one side has more slow requests, or underruns, where only too few runs keep that from being a verdict: so many more are
+/// not called no difference.
+fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Option<String> {
+    let Standing::TooFewRuns { more } = standing else { return None };
+    if !differs_without_a_verdict(row, standing) {
+        return None;
+    }
+    let [more_of, fewer_of, _] = comparatives(row);
+    let is_more = row.ratio.estimate.is_none_or(|estimate| estimate > 1.0);
+    let ratio = row.ratio.estimate.filter(|estimate| *estimate > 0.0);
+    let ratio = ratio.map_or_else(String::new, |estimate| format!(" ({} {})", factor(estimate), times(row)));
+    Some(format!(
+        "{name} has {} {} in these runs: {} on {name}, {} on A{ratio}; {} too few for a verdict.",
+        if is_more { more_of } else { fewer_of },
+        what(&row.what),
+        side(row, &row.b),
+        side(row, &row.a),
+        if more == [MIN_RUNS - 1; 2] { "one run of each side is" } else { "these runs are" },
+    ))
+}
+
+#[cfg(test)]
+mod tests;
