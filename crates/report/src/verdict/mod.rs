@@ -19,3 +19,4 @@
 pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod recording;
+pub(crate) mod why;

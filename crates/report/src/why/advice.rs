@@ -194,7 +194,7 @@ pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
 
 /// Whether late threads' own work is most of all, and not what they had to catch up with after another delay: it took longer
 /// than the threshold for itself, or hardly anything else was in the way.
-pub(super) fn is_own_work_to_blame(report: &WhyReport<'_>) -> bool {
+pub(crate) fn is_own_work_to_blame(report: &WhyReport<'_>) -> bool {
     let largest = report.kinds().into_iter().find(|(kind, _)| *kind != Kind::Idle);
     let Some((Kind::Own, own_ns)) = largest else { return false };
     let own_of = |episode: &EpisodeView| time_of(episode, |kind| kind == Kind::Own);

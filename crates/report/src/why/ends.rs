@@ -18,7 +18,7 @@ const MAX_NAMES: usize = 3;
 
 /// What waits came down to, over all chains that ended alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct End<'a> {
+pub(crate) struct End<'a> {
     /// All of them: threads that had the CPU count together, whatever their priorities.
     pub(super) all: Share<'a>,
     /// Each who had a share of it, largest first.
@@ -79,7 +79,7 @@ fn largest<'a, K: Ord>(owned: &[Owned<'a>], key: impl Fn(Owner<'a>) -> K) -> Opt
 
 impl<'a> End<'a> {
     /// All ends of the waits of these parts, largest first, and how long these waits were in all, ns.
-    pub(super) fn of(parts: impl Iterator<Item = &'a Part>) -> (Vec<End<'a>>, u64) {
+    pub(crate) fn of(parts: impl Iterator<Item = &'a Part>) -> (Vec<End<'a>>, u64) {
         let (mut owners, mut all_ns) = (BTreeMap::new(), 0_u64);
         for part in parts {
             all_ns = all_ns.saturating_add(part.ns);
@@ -197,14 +197,14 @@ fn add<'a>(inside: &'a [Inside], awaited: &'a Who, owners: &mut BTreeMap<Owner<'
 }
 
 /// The ends of the waits with a share that is worth a word, in words.
-pub(super) fn told(ends: &[End<'_>], all_ns: u64) -> String {
+pub(crate) fn told(ends: &[End<'_>], all_ns: u64) -> String {
     let worth = ends.iter().filter(|end| end.is_worth_telling(all_ns));
     let told: Vec<String> = worth.take(MAX_TOLD).map(|end| end.in_words(all_ns)).collect();
     told.join("; ")
 }
 
 /// Whether the words for a wait say to its end what most of it was.
-pub(super) fn tells_the_end(cause: &Cause) -> bool {
+pub(crate) fn tells_the_end(cause: &Cause) -> bool {
     cause.detail.is_some() && cause.detail_ns.is_some() && cause.detail_part_ns().is_none()
 }
 

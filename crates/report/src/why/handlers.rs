@@ -4,7 +4,8 @@
 //! interrupts for more than 100 us, and no more than 500 us of deferred work is queued and not yet executed.
 
 use crate::layout::{microseconds, table};
-use punctual_recording::{HandlerSum, format_ns, printable_path};
+use crate::verdict::why::handlers_verdict;
+use punctual_recording::{HandlerSum, printable_path};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -27,20 +28,7 @@ pub(super) fn is_over(sum: &HandlerSum) -> bool {
 }
 
 pub(super) fn verdict(sums: &[HandlerSum]) -> String {
-    let over = sums.iter().filter(|sum| is_over(sum)).count();
-    let Some(longest) = sums.first() else { return "Nothing ran: there is nothing to judge.".to_owned() };
-    let name = format!("{} {}", longest.kind, longest.name);
-    let longest = format_ns(longest.longest_ns);
-    if over == 0 {
-        return format!(
-            "All {} handlers, softirqs and callbacks kept the limits; the longest, {name}, took {longest}.",
-            sums.len()
-        );
-    }
-    format!(
-        "{over} of {} handlers, softirqs and callbacks broke a limit; the longest, {name}, took {longest}.",
-        sums.len()
-    )
+    handlers_verdict(sums, sums.iter().filter(|sum| is_over(sum)).count())
 }
 
 /// The sums as text.

@@ -120,12 +120,12 @@ impl EpisodeView {
     }
 
     /// For how much of it no request was waiting, ns.
-    pub(super) fn idle_ns(&self) -> u64 {
+    pub(crate) fn idle_ns(&self) -> u64 {
         self.split.parts.iter().filter(|part| part.kind == Kind::Idle).map(|part| part.ns).sum()
     }
 
     /// Whether it is so long only because no request was waiting.
-    pub(super) fn is_only_idle(&self) -> bool {
+    pub(crate) fn is_only_idle(&self) -> bool {
         self.idle_ns() > 0 && self.longest().maybe_ns <= self.threshold_ns
     }
 
@@ -136,7 +136,7 @@ impl EpisodeView {
 
     /// For how long a request was waiting that surely was late, ns, and whether that is all of it: what nothing tells about may belong to it, too.
     /// `None` if it only seems, or may only seem, to be late.
-    pub(super) fn took_ns(&self) -> Option<(u64, bool)> {
+    pub(crate) fn took_ns(&self) -> Option<(u64, bool)> {
         let is_late = !self.is_only_idle() && !self.may_be_only_idle();
         is_late.then(|| (self.longest().sure_ns, self.not_told_ns() == 0))
     }
@@ -273,7 +273,7 @@ pub struct WhyReport<'a> {
     /// What the late threads are, and under what they were recorded.
     pub(super) setting: Setting,
     /// Causes over all episodes that are whole.
-    pub(super) summary: Summary,
+    pub(crate) summary: Summary,
 }
 
 impl<'a> WhyReport<'a> {
@@ -365,23 +365,23 @@ impl<'a> WhyReport<'a> {
     }
 
     /// What shares are of, ns: the late time, but for that in which no request was waiting.
-    pub(super) fn late_ns(&self) -> u64 {
+    pub(crate) fn late_ns(&self) -> u64 {
         self.summary.late_ns.saturating_sub(self.total_of(Kind::Idle))
     }
 
     /// How many episodes are so long only because no request was waiting.
-    pub(super) fn only_idle(&self) -> u64 {
+    pub(crate) fn only_idle(&self) -> u64 {
         self.episodes.iter().filter(|episode| episode.void.is_none() && episode.is_only_idle()).count() as u64
     }
 
     /// How many more episodes may be, and nothing tells whether they are.
-    pub(super) fn maybe_only_idle(&self) -> u64 {
+    pub(crate) fn maybe_only_idle(&self) -> u64 {
         let is_it = |episode: &&EpisodeView| episode.void.is_none() && episode.may_be_only_idle();
         self.episodes.iter().filter(is_it).count() as u64
     }
 
     /// The waits for other threads, or for this one alone, of all episodes that are whole.
-    pub(super) fn waits<'report>(&'report self, who: Option<&'report Who>) -> impl Iterator<Item = &'report Part> {
+    pub(crate) fn waits<'report>(&'report self, who: Option<&'report Who>) -> impl Iterator<Item = &'report Part> {
         let whole = self.episodes.iter().filter(|episode| episode.void.is_none());
         let parts = whole.flat_map(|episode| &episode.split.parts);
         parts.filter(move |part| part.kind == Kind::Wait && who.is_none_or(|who| part.who == *who))
@@ -395,45 +395,45 @@ impl<'a> WhyReport<'a> {
     }
 
     /// The time of each kind, ns, largest first.
-    pub(super) fn kinds(&self) -> Vec<(Kind, u64)> {
+    pub(crate) fn kinds(&self) -> Vec<(Kind, u64)> {
         let mut kinds: Vec<(Kind, u64)> = Kind::ALL.iter().map(|&kind| (kind, self.total_of(kind))).collect();
         kinds.retain(|(_, ns)| *ns > 0);
         kinds.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         kinds
     }
 
-    pub(super) fn total_of(&self, kind: Kind) -> u64 {
+    pub(crate) fn total_of(&self, kind: Kind) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
     /// A cause's name, with the numbers of its thread and its process where several threads have the name.
-    pub(super) fn named(&self, cause: &Cause) -> Who {
+    pub(crate) fn named(&self, cause: &Cause) -> Who {
         let of = |tid: u32| self.episodes.iter().find_map(|episode| episode.processes.get(&tid).copied());
         let process = cause.thread.or_else(|| number_in(&cause.who)).and_then(of);
         numbered(&cause.who, cause.thread, process)
     }
 
     /// A culprit's name with its control group, if that is not the root or differs from a victim's.
-    pub(super) fn who(&self, who: &Who, cgroup: Option<&str>, turn: Option<Turn>) -> Who {
+    pub(crate) fn who(&self, who: &Who, cgroup: Option<&str>, turn: Option<Turn>) -> Who {
         let is_theirs = self.episodes.iter().all(|episode| episode.cgroup.as_deref() == cgroup);
         with_group(who, cgroup, turn, is_theirs)
     }
 
-    pub(super) fn whole(&self) -> usize {
+    pub(crate) fn whole(&self) -> usize {
         self.episodes.iter().filter(|episode| episode.void.is_none()).count()
     }
 
     /// Whether it is about how long threads took to sleep again, not about how late they began.
-    pub(super) fn of_responses(&self) -> bool {
+    pub(crate) fn of_responses(&self) -> bool {
         self.stage().holds_work()
     }
 
-    pub(super) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         self.recorder.as_ref().map_or(Stage::Total, |recorder| recorder.stage)
     }
 
     /// Episodes that the recorder kept but that are no longer in the recording.
-    pub(super) fn missing(&self) -> u64 {
+    pub(crate) fn missing(&self) -> u64 {
         let kept = self.recorder.as_ref().map_or(0, |recorder| recorder.kept);
         let others = self.only.as_ref().map_or(0, |only| only.others);
         kept.saturating_sub(self.episodes.len() as u64).saturating_sub(others)

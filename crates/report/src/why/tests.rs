@@ -7,7 +7,7 @@ use punctual_recording::episode::Process;
 use std::path::Path;
 
 /// An episode of 100 ms, kept because it was longer than 60 ms, with parts in ms.
-pub(super) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
+pub(crate) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
     let line = r#"{"id":1,"victim":{"tid":7,"name":"late","priority":19,"cpu":0},"expected_ns":1000,
         "total_ns":100000000,"stage":"request","threshold_ns":60000000,"void":null}"#;
     let episode: Episode = serde_json::from_str(line).unwrap();

@@ -13,7 +13,7 @@ const MAX_CHARACTERS: usize = 56;
 const MAX_PATH: usize = 40;
 
 /// Whether so many of all are so many that leaving them out changes more than a little.
-pub(super) fn is_much(left_out: u64, all: u64) -> bool {
+pub(crate) fn is_much(left_out: u64, all: u64) -> bool {
     left_out > 0 && left_out.saturating_mul(MANY_LEFT_OUT) >= all
 }
 
@@ -61,7 +61,7 @@ pub(super) fn as_detail(detail: &Detail) -> String {
 }
 
 /// What follows a cause's name: the code in brackets, or a sentence about what became of whoever was waited for.
-pub(super) fn beside(cause: &Cause) -> String {
+pub(crate) fn beside(cause: &Cause) -> String {
     let Some(detail) = cause.detail.as_ref().filter(|detail| !is_name(detail, &cause.who)) else {
         return String::new();
     };
@@ -83,7 +83,7 @@ pub(super) fn is_name(detail: &Detail, who: &Who) -> bool {
 }
 
 /// A share to the tenth of a percent.
-pub(super) fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
 }
 

@@ -1,23 +1,23 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
-use super::model::{EpisodeView, OnlyThread, WhyReport};
-use super::words::is_much;
+use crate::why::model::{EpisodeView, OnlyThread, WhyReport};
+use crate::why::words::is_much;
 use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
     /// Requests that were recognised, if these are requests and they were counted.
-    pub(super) fn recognised(&self) -> Option<u64> {
+    pub(crate) fn recognised(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request);
         recorder.and_then(|recorder| recorder.requests)
     }
 
     /// Whether none was, so that nothing can be said of late ones.
-    pub(super) fn recognised_none(&self) -> bool {
+    pub(crate) fn recognised_none(&self) -> bool {
         self.recognised() == Some(0) && self.late() == 0
     }
 
     /// How many may be only what follows a sleep within a request.
-    pub(super) fn maybe_parts(&self) -> u64 {
+    pub(crate) fn maybe_parts(&self) -> u64 {
         let times = self.recognised().and(self.recorder.as_ref()).and_then(|recorder| recorder.request_times);
         times.map_or(0, |times| times.maybe_parts)
     }
@@ -33,7 +33,7 @@ impl WhyReport<'_> {
     }
 
     /// How many of the others may have been late.
-    pub(super) fn others_may_be_late(&self) -> String {
+    pub(crate) fn others_may_be_late(&self) -> String {
         let untold = self.untold().filter(|_| self.only.is_none());
         untold.map_or_else(String::new, |untold| format!(" More may have been late: {untold}."))
     }
@@ -69,7 +69,7 @@ impl WhyReport<'_> {
     }
 
     /// That none was late of those that were seen.
-    pub(super) fn none_late(&self) -> String {
+    pub(crate) fn none_late(&self) -> String {
         match self.recognised() {
             Some(all) if self.maybe_parts() > 0 => format!(
                 "Whether a request took longer than {} is not known: {} of {} that {} recognised {}",
@@ -102,7 +102,7 @@ impl WhyReport<'_> {
     }
 
     /// So many, of how many if that was counted.
-    pub(super) fn of_all(&self, count: u64) -> String {
+    pub(crate) fn of_all(&self, count: u64) -> String {
         let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
         match all.filter(|all| *all >= count) {
             Some(all) => format!("{} of {}", grouped(count), counted(all, "recognised request")),
@@ -111,7 +111,7 @@ impl WhyReport<'_> {
     }
 
     /// How many were late: `2 of 9 recognised requests took longer than 1.00 ms, the slowest 2.00 ms`.
-    pub(super) fn how_many(&self) -> String {
+    pub(crate) fn how_many(&self) -> String {
         let (sure, maybe) = (self.surely_late(), self.maybe_only_idle());
         let whose = self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default();
         if sure == 0 && maybe > 0 {
@@ -147,7 +147,7 @@ impl WhyReport<'_> {
     }
 
     /// How many more seemed late, and were not.
-    pub(super) fn only_seem_late(&self) -> String {
+    pub(crate) fn only_seem_late(&self) -> String {
         match self.only_idle() {
             0 => String::new(),
             only => format!(
@@ -159,7 +159,7 @@ impl WhyReport<'_> {
     }
 
     /// The verdict if no request is known to have been late, for all that seemed so.
-    pub(super) fn only_waited_for_requests(&self) -> String {
+    pub(crate) fn only_waited_for_requests(&self) -> String {
         let only = self.only_idle();
         format!(
             "{}No request is known to have been late: {} {}, but only because no request was waiting (idle).{}{}",
@@ -181,7 +181,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     /// The verdict about requests that took longer than 60 ms.
-    pub(in crate::why) fn requests(episodes: Vec<EpisodeView>) -> String {
+    pub(crate) fn requests(episodes: Vec<EpisodeView>) -> String {
         let recorder = RecorderSummary {
             threshold: "60ms".into(),
             threshold_ns: Some(60_000_000),

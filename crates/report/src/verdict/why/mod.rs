@@ -1,12 +1,14 @@
-//! The answer of `punctual why` in a sentence or two.
+//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests`; of handlers against their limits.
 
-use super::advice::is_own_work_to_blame;
-use super::cost::MIN_COUNTED_NS;
-use super::ends::{End, tells_the_end, told};
-use super::model::{OnlyThread, WhyReport};
-use super::words::{beside, is_much, percent};
+mod requests;
+
+use crate::why::advice::is_own_work_to_blame;
+use crate::why::cost::MIN_COUNTED_NS;
+use crate::why::ends::{End, tells_the_end, told};
+use crate::why::model::{OnlyThread, WhyReport};
+use crate::why::words::{beside, is_much, percent};
 use punctual_blame::{Cause, Kind};
-use punctual_recording::{Document, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
+use punctual_recording::{Document, HandlerSum, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
 
 /// Threads that, all together, wake up less often than once in this time, ns, may be loops that never sleep.
@@ -24,7 +26,7 @@ pub fn failure(document: &Document, recorder: Option<&RecorderSummary>) -> Optio
 
 impl OnlyThread {
     /// Whose wakeups these are, to follow *3 wakeups*.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let is_number = self.asked.bytes().all(|byte| byte.is_ascii_digit());
         format!(" of {}{}", if is_number { "thread " } else { "" }, self.asked)
     }
@@ -32,7 +34,7 @@ impl OnlyThread {
 
 impl WhyReport<'_> {
     /// What these wakeups did to count as late: `were later than 1.00 ms`.
-    pub(super) fn exceeded(&self, count: u64) -> String {
+    pub(crate) fn exceeded(&self, count: u64) -> String {
         let threshold = self.threshold();
         match self.stage() {
             Stage::Request => format!("took longer than {threshold}"),
@@ -42,12 +44,12 @@ impl WhyReport<'_> {
     }
 
     /// What is late or not: one, and several.
-    pub(super) fn nouns(&self) -> (&'static str, &'static str) {
+    pub(crate) fn nouns(&self) -> (&'static str, &'static str) {
         if self.stage() == Stage::Request { ("request", "requests") } else { ("wakeup", "wakeups") }
     }
 
     /// All that counted as late, with evidence or without; of one thread, those that were kept.
-    pub(super) fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         let kept = self.episodes.len() as u64;
         match (&self.only, &self.recorder) {
             (None, Some(recorder)) => recorder.late.max(kept),
@@ -56,7 +58,7 @@ impl WhyReport<'_> {
     }
 
     /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
-    pub(super) fn threshold(&self) -> String {
+    pub(crate) fn threshold(&self) -> String {
         let Some(recorder) = &self.recorder else { return "the threshold".to_owned() };
         let applied = || self.episodes.iter().map(|episode| episode.threshold_ns).filter(|ns| *ns > 0);
         let range = applied().min().zip(applied().max()).map(|(least, most)| (format_ns(least), format_ns(most)));
@@ -131,7 +133,7 @@ impl WhyReport<'_> {
 
     /// Whether something was late, or the threshold was never known, or no request was recognised or what was may be parts, and there is no evidence to tell a
     /// cause from.
-    pub(super) fn lacks_evidence(&self) -> bool {
+    pub(crate) fn lacks_evidence(&self) -> bool {
         let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
         let is_untold = self.recognised_none() || self.maybe_parts() > 0;
         self.whole() == 0 && (self.late() > 0 || is_unknown || is_untold)
@@ -205,7 +207,7 @@ impl WhyReport<'_> {
 
     /// The largest single cause, where the first sentence names another kind, of which no cause is as large. Nothing that is
     /// no cause to change.
-    pub(super) fn largest_single(&self) -> Option<&Cause> {
+    pub(crate) fn largest_single(&self) -> Option<&Cause> {
         let (leading, _, first) = self.leading()?;
         let is_cause =
             |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::Unknown | Kind::Blind | Kind::KernelWake);
@@ -239,13 +241,13 @@ impl WhyReport<'_> {
         }
     }
 
-    pub(super) fn cut(&self) -> &'static str {
+    pub(crate) fn cut(&self) -> &'static str {
         if self.cut { "Cut short. " } else { "" }
     }
 
     /// The kind with the most time, how much that was, ns, and its largest cause. What a thread does itself makes
     /// nobody late but itself: other causes come first, unless that work is to blame. That no request was waiting is none.
-    pub(super) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
+    pub(crate) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
         let kinds = self.kinds();
         let is_own = is_own_work_to_blame(self);
         let is_no_cause = |kind: Kind| kind == Kind::Idle || (kind == Kind::Own && !is_own);
@@ -275,14 +277,14 @@ impl WhyReport<'_> {
     }
 
     /// How many late wakeups are void, left no evidence, and are gone from the recording.
-    pub(super) fn left_out_counts(&self) -> [u64; 3] {
+    pub(crate) fn left_out_counts(&self) -> [u64; 3] {
         let void = (self.episodes.len() - self.whole()) as u64;
         let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
         [void, without, self.missing()]
     }
 
     /// Whether the verdict leaves out much: many of what was late, or the longest that was seen.
-    pub(super) fn leaves_out_much(&self) -> bool {
+    pub(crate) fn leaves_out_much(&self) -> bool {
         let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
         let longest = |is_void: bool| {
             let own = self.episodes.iter().filter(|episode| episode.void.is_some() == is_void);
@@ -292,7 +294,7 @@ impl WhyReport<'_> {
     }
 
     /// Late wakeups about whose causes the verdict says nothing, if there are any.
-    pub(super) fn left_out(&self, of_what: &str) -> String {
+    pub(crate) fn left_out(&self, of_what: &str) -> String {
         let counts = self.left_out_counts();
         let left_out = counts.into_iter().fold(0, u64::saturating_add);
         let parts: Vec<String> = counts
@@ -320,11 +322,28 @@ impl WhyReport<'_> {
     }
 }
 
+/// The verdict on handlers, the longest of them first, of which so many are over their limit.
+pub(crate) fn handlers_verdict(sums: &[HandlerSum], over: usize) -> String {
+    let Some(longest) = sums.first() else { return "Nothing ran: there is nothing to judge.".to_owned() };
+    let name = format!("{} {}", longest.kind, longest.name);
+    let longest = format_ns(longest.longest_ns);
+    if over == 0 {
+        return format!(
+            "All {} handlers, softirqs and callbacks kept the limits; the longest, {name}, took {longest}.",
+            sums.len()
+        );
+    }
+    format!(
+        "{over} of {} handlers, softirqs and callbacks broke a limit; the longest, {name}, took {longest}.",
+        sums.len()
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use super::requests::tests::requests;
     use super::*;
     use crate::why::EpisodeView;
-    use crate::why::requests::tests::requests;
     use crate::why::tests::of_parts;
     use std::path::Path;
 
