@@ -1,7 +1,7 @@
 //! A reservation that is too small for a device's work, whatever else the machine does.
 
 use super::run::Run;
-use punctual_recording::{BareUnit, DeviceSummary, format_ns, parse_duration};
+use punctual_recording::{BareUnit, DeviceSummary, parse_duration};
 
 /// So many blocks have to have been worked on before their mean says anything.
 const MIN_BLOCKS: u64 = 20;
@@ -16,17 +16,17 @@ const MAX_THOUSANDTHS: u64 = 900;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooSmall {
     /// CPU time in each period of the reservation, ns.
-    budget_ns: u64,
+    pub(crate) budget_ns: u64,
     /// That period, ns.
     pub(crate) period_ns: u64,
     /// What the work takes in such a period, ns.
-    work_ns: u64,
+    pub(crate) work_ns: u64,
     /// What one block takes, the mean, ns.
-    block_ns: u64,
+    pub(crate) block_ns: u64,
     /// How often blocks come, ns.
-    every_ns: u64,
+    pub(crate) every_ns: u64,
     /// What was asked for a block, ns.
-    asked_ns: u64,
+    pub(crate) asked_ns: u64,
 }
 
 /// `None` if the reservation has as much as the work takes, if it can use more than its budget, or if there is none. With
@@ -47,26 +47,11 @@ pub(crate) fn too_small(run: &Run<'_>, device: &DeviceSummary) -> Option<TooSmal
 }
 
 impl TooSmall {
-    /// Why the device does not keep up.
-    pub(super) fn sentence(&self) -> String {
-        let [budget, period, block, every, asked] =
-            [self.budget_ns, self.period_ns, self.block_ns, self.every_ns, self.asked_ns].map(format_ns);
-        let (given, taken) = (percent(self.budget_ns, self.period_ns), percent(self.block_ns, self.every_ns));
-        format!(
-            "Its reservation is smaller than its work: it gives {budget} of every {period} ({given:.1} % of a CPU), and a block took \
-             {block} of every {every} ({taken:.1} %), with {asked} asked for."
-        )
-    }
-
     /// A budget in the same period that has room for the work, ns; `None` if no reservation is so large.
     pub(crate) fn larger_ns(&self) -> Option<u64> {
         let budget_ns = ((self.work_ns as f64 * ROOM) as u64).div_ceil(STEP_NS) * STEP_NS;
         (budget_ns <= self.period_ns / 1_000 * MAX_THOUSANDTHS).then_some(budget_ns)
     }
-}
-
-fn percent(part_ns: u64, whole_ns: u64) -> f64 {
-    part_ns as f64 * 100.0 / whole_ns.max(1) as f64
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ const MIN_BLOCKS: u64 = 10;
 
 /// What a block's work took, the median, ns, where it was calibrated to take as long as asked for. A signal and a
 /// user's own work take what they take.
-pub(super) fn taken_ns(device: &DeviceSummary) -> Option<u64> {
+pub(crate) fn taken_ns(device: &DeviceSummary) -> Option<u64> {
     let is_calibrated = device.passes > 0 && device.compute_ns > 0 && device.executed.count() >= MIN_BLOCKS;
     device.executed.quantile(0.5).filter(|_| is_calibrated)
 }
 
 /// Whether a block's work took another time than was asked for.
-pub(super) fn is_off(device: &DeviceSummary) -> bool {
+pub(crate) fn is_off(device: &DeviceSummary) -> bool {
     taken_ns(device).is_some_and(|taken| off(taken, device).abs() > BEARABLE)
 }
 
@@ -25,7 +25,7 @@ fn off(taken_ns: u64, device: &DeviceSummary) -> f64 {
 }
 
 /// Says what a block's work took, if that is not what was asked for. With phases, blocks are of several sizes.
-pub(super) fn miss(device: &DeviceSummary, document: &Document) -> Option<String> {
+pub(crate) fn miss(device: &DeviceSummary, document: &Document) -> Option<String> {
     let has_phases = document.provenance.command_line.iter().any(|word| word.starts_with("--phases"));
     let taken = taken_ns(device).filter(|_| is_off(device) && !has_phases)?;
     let off = off(taken, device);

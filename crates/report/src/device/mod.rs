@@ -1,19 +1,18 @@
 //! What happened to soft devices, and the study of one.
 
 mod answer;
-mod budget;
-mod calibrated;
+pub(crate) mod budget;
+pub(crate) mod calibrated;
+pub(crate) mod came;
 mod origins;
-mod own;
 mod page;
 mod pending;
 pub(crate) mod run;
 pub mod study;
 mod text;
-mod verdict;
 mod verify;
 mod watched;
-mod withheld;
+pub(crate) mod withheld;
 
 pub use answer::{DeviceAnswer, DeviceRunRow, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use budget::too_small;
@@ -21,6 +20,5 @@ pub(crate) use origins::under_origins;
 pub use page::{device_page, with_device_runs};
 pub use run::Run;
 pub use text::*;
-pub use verdict::*;
 pub use verify::{VerifiedRow, verified_text};
 pub use watched::only_watched;

@@ -1,14 +1,15 @@
 //! The page of a recording of soft devices: what became of them, then what happened to the bystander.
 
 use super::answer::{DeviceAnswer, DeviceRunRow};
+use super::came::came;
 use super::pending::in_blocks;
 use super::run::Run;
 use super::text::{how, notes, pc99_words};
-use super::verdict::{came, verdict};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
+use crate::verdict::device::device_run_verdict;
 use punctual_device::keeps_up;
 use punctual_recording::{DeviceSummary, printable_path};
 
@@ -45,7 +46,7 @@ pub fn device_page(bystander: Page, run: &Run<'_>, next: &[NextStep]) -> Page {
     let on = host.map_or_else(String::new, |host| format!(" on {host}"));
     Page {
         title: format!("Soft devices in their contexts{on}"),
-        verdict: verdict(run),
+        verdict: device_run_verdict(run),
         next: next.to_vec(),
         warnings: bystander.warnings.into_iter().chain(notes(run)).collect(),
         sections,
@@ -66,7 +67,7 @@ pub fn with_device_runs(mut page: Page, runs: &[Run<'_>]) -> Page {
         // Each by its own name, for those who go from table to table.
         let tables = tables.map(|table| Block::Table(Table { caption: format!("{}, {name}", table.caption), ..table }));
         let tables: Vec<Block> = tables.collect();
-        [Block::Heading(name), Block::Text(verdict(run))].into_iter().chain(tables)
+        [Block::Heading(name), Block::Text(device_run_verdict(run))].into_iter().chain(tables)
     });
     let section = Section {
         id: "kept-up".into(),

@@ -1,12 +1,13 @@
 //! Soft devices in their contexts, as text for people.
 
 use super::calibrated::{miss, taken_words};
+use super::came::came;
 use super::origins::under_origins;
 use super::pending::{in_blocks, most_in_own, stands_for};
 use super::run::Run;
-use super::verdict::{came, verdict};
 use crate::layout::{counted, grouped, table};
 use crate::microseconds;
+use crate::verdict::device::device_run_verdict;
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_forecast::format_seconds;
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns, printable, printable_path};
@@ -77,7 +78,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<String> {
 
 /// A run as text: the verdict first.
 pub fn text(run: &Run<'_>) -> String {
-    let mut text = verdict(run);
+    let mut text = device_run_verdict(run);
     text.push('\n');
     for note in notes(run) {
         let _ = writeln!(text, "note: {note}");

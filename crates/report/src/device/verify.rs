@@ -1,8 +1,8 @@
 //! Forecasts beside what was counted, as text.
 
 use super::Run;
-use crate::layout::{counted, grouped, table};
-use punctual_recording::agreeing;
+use crate::layout::{grouped, table};
+use crate::verdict::device::verified_verdict;
 
 /// A forecast beside a count.
 pub struct VerifiedRow<'a> {
@@ -31,25 +31,8 @@ impl VerifiedRow<'_> {
 }
 
 /// The outcome of a verification, in a sentence.
-pub(super) fn verified_verdict(rows: &[VerifiedRow<'_>]) -> String {
-    if rows.is_empty() {
-        return "No device ran, so no forecast was compared with what happens.".to_owned();
-    }
-    let count = |agrees: Option<bool>| rows.iter().filter(|row| row.agrees == agrees).count();
-    let (agree, untold) = (count(Some(true)), count(None));
-    let told = rows.len() - untold;
-    let mut sentences = Vec::new();
-    if told > 0 {
-        let (forecasts, agrees) = (counted(told, "forecast"), agreeing(told, "agrees", "agree"));
-        sentences.push(format!("{agree} of {forecasts} {agrees} with the underruns that were counted."));
-    }
-    if untold > 0 {
-        let (forecasts, agrees) = (counted(untold, "forecast"), agreeing(untold, "agrees", "agree"));
-        sentences.push(format!(
-            "Whether {forecasts} {agrees} with the underruns that were counted cannot be told: almost any count would."
-        ));
-    }
-    sentences.join(" ")
+pub(super) fn verdict(rows: &[VerifiedRow<'_>]) -> String {
+    verified_verdict(&rows.iter().map(|row| row.agrees).collect::<Vec<_>>())
 }
 
 /// A verification as text.
@@ -104,7 +87,7 @@ pub fn verified_text(rows: &[VerifiedRow<'_>], exposure_s: f64) -> String {
     };
     format!(
         "{}\n\nForecast from {exposure_s:.0} s without a device, {in_turn}.\nOne stall may cost several buffers.\n{wide}\n{}\n",
-        verified_verdict(rows),
+        verdict(rows),
         table(&header, 2..10, lines)
     )
 }
@@ -129,7 +112,7 @@ mod tests {
     fn a_forecast_that_cannot_tell_is_not_counted_among_those_that_agree() {
         let said = |agree: &[Option<bool>]| {
             let rows: Vec<VerifiedRow<'_>> = agree.iter().map(|agrees| row(*agrees)).collect();
-            verified_verdict(&rows)
+            verdict(&rows)
         };
         assert_eq!(said(&[Some(true)]), "1 of 1 forecast agrees with the underruns that were counted.");
         assert!(said(&[None]).starts_with("Whether 1 forecast agrees with the underruns that were counted cannot"));

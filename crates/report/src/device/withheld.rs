@@ -11,7 +11,7 @@ const SLOWER: f64 = 1.8;
 const ROOM: f64 = 0.8;
 
 /// How much the device may take, what a block took, and what would be judged, in parentheses; empty where that is not known.
-pub(super) fn why(device: &DeviceSummary) -> String {
+pub(crate) fn why(device: &DeviceSummary) -> String {
     let cap = device.max_share_millionths;
     let (Some(cap), Some(taken_ns)) = (cap, device.executed.quantile(0.99)) else { return String::new() };
     let cap = cap as f64 / 1e6;

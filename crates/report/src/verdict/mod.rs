@@ -17,6 +17,7 @@
 //! (`timing/src/result.rs`).
 
 pub(crate) mod compare;
+pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod recording;
 pub(crate) mod why;

@@ -14,8 +14,8 @@ pub use verify::VerifyAnswer;
 use self::work::{DecodedRow, OwnRow};
 use super::run::Run;
 use super::text::{INTERVAL_BIN_NS, bins};
-use super::verdict::verdict;
 use crate::answer::Answer;
+use crate::verdict::device::device_run_verdict;
 use crate::{NextStep, StageRow, load_name};
 use punctual_device::{keeps_up, pc99};
 use punctual_recording::{DeviceSummary, Distribution, Provenance};
@@ -46,7 +46,7 @@ impl<'a> DeviceAnswer<'a> {
     pub fn new(run: &Run<'a>, next: &'a [NextStep]) -> DeviceAnswer<'a> {
         DeviceAnswer {
             schema: SCHEMA,
-            verdict: verdict(run),
+            verdict: device_run_verdict(run),
             exit_code: 0,
             next,
             recording: run.path,

@@ -2,7 +2,7 @@
 
 use super::DeviceRow;
 use crate::device::run::Run;
-use crate::device::verdict::verdict;
+use crate::verdict::device::device_run_verdict;
 use serde::Serialize;
 use std::path::Path;
 
@@ -18,8 +18,11 @@ pub struct DeviceRunRow<'a> {
 impl<'a> DeviceRunRow<'a> {
     /// The row of each run.
     pub fn all(runs: &[Run<'a>]) -> Vec<DeviceRunRow<'a>> {
-        let row =
-            |run: &Run<'a>| DeviceRunRow { recording: run.path, verdict: verdict(run), contexts: DeviceRow::all(run) };
+        let row = |run: &Run<'a>| DeviceRunRow {
+            recording: run.path,
+            verdict: device_run_verdict(run),
+            contexts: DeviceRow::all(run),
+        };
         runs.iter().map(row).collect()
     }
 }

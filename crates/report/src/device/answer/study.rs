@@ -2,7 +2,8 @@
 
 use super::{DeviceRow, Intervals, SCHEMA};
 use crate::answer::Answer;
-use crate::device::study::{self, StudyReport};
+use crate::device::study::StudyReport;
+use crate::verdict::device::study::study_verdict;
 use crate::{NextStep, StageRow};
 use serde::Serialize;
 use std::path::Path;
@@ -115,7 +116,7 @@ impl<'a> StudyAnswer<'a> {
         }
         StudyAnswer {
             schema: SCHEMA,
-            verdict: study::verdict(study),
+            verdict: study_verdict(study),
             exit_code: 0,
             next,
             device: &study.profile.id,

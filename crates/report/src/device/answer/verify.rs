@@ -3,7 +3,7 @@
 use super::{DeviceRow, SCHEMA};
 use crate::NextStep;
 use crate::answer::Answer;
-use crate::device::verify::{VerifiedRow, verified_verdict};
+use crate::device::verify::{VerifiedRow, verdict};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ impl<'a> VerifyAnswer<'a> {
                 contexts.push(VerifiedDevice { device: first.device, context: first.context, forecast, rounds });
             }
         }
-        let verdict = verified_verdict(rows);
+        let verdict = verdict(rows);
         VerifyAnswer { schema: SCHEMA, verdict, exit_code: 0, next, recordings, exposure_s, contexts }
     }
 }

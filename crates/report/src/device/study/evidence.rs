@@ -1,7 +1,7 @@
 //! What a study saw of a context, and how much that shows.
 
 use super::{Row, StudyReport};
-use crate::device::verdict::came;
+use crate::device::came::came;
 use punctual_device::{MAX_USED, used};
 use punctual_forecast::garwood;
 use punctual_recording::{NO_LOAD, agreeing, counted, format_ns, grouped};
@@ -68,7 +68,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// What was seen and what it leaves open: `0 of 24,000 blocks were late in 10.2 s, ...`.
-    pub(super) fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let beside: Vec<String> = (self.beside.iter())
             .map(|competitor| competitor.map_or_else(|| "alone".to_owned(), |what| format!("beside {what}")))
             .collect();
@@ -99,7 +99,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// How close it was.
-    pub(super) fn room(&self) -> String {
+    pub(crate) fn room(&self) -> String {
         let Some(used) = self.used else { return String::new() };
         let percent = used * 100.0;
         if used <= MAX_USED {
@@ -126,7 +126,7 @@ pub(crate) fn options(study: &StudyReport<'_>, context: &str) -> String {
 }
 
 /// The contexts that disturbed others less than the recommended one and were not recommended, since they had little room.
-pub(super) fn passed_over(study: &StudyReport<'_>, recommended: &Evidence<'_>) -> String {
+pub(crate) fn passed_over(study: &StudyReport<'_>, recommended: &Evidence<'_>) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in study.rows.iter().filter(|row| row.group == "contexts") {
         let name = row.context.as_str();
@@ -214,7 +214,7 @@ mod tests {
         assert!(Evidence::of(&study, "thread:fifo:1").is_none());
         assert_eq!(["irq", "reservation:2ms/8ms"].map(|context| options(&study, context)), ["", " --compete"]);
         // Nothing of all that is said to hold.
-        let said = super::super::verdict(&study);
+        let said = crate::verdict::device::study::study_verdict(&study);
         assert!(said.contains("recommends irq for v90") && !said.contains(" holds v90"), "{said}");
     }
 }

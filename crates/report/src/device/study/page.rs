@@ -1,8 +1,8 @@
 //! The study as a page.
 
 use super::histogram::histogram;
+use super::notes::notes;
 use super::text::{HEADER, cells};
-use super::verdict::{notes, verdict};
 use super::{GROUPS, Row, StudyReport};
 use crate::NextStep;
 use crate::device::text::binned;
@@ -13,6 +13,7 @@ use crate::encode::html::table::thousands;
 use crate::encode::plain_page::escape;
 use crate::layout::counted;
 use crate::microseconds;
+use crate::verdict::device::study::study_verdict;
 use punctual_device::{keeps_up, pc99};
 use punctual_recording::{Stage, format_ns};
 use std::fmt::Write as _;
@@ -66,7 +67,7 @@ pub fn html(study: &StudyReport<'_>, next: &[NextStep]) -> String {
     let head = Head {
         title: &format!("{} in its contexts", study.profile.name),
         context: &context("punctual device study", documents().next().map(|(_, document)| document)),
-        verdict: &verdict(study),
+        verdict: &study_verdict(study),
         next,
         warnings: &notes(study),
         blind: &[],

@@ -1,11 +1,12 @@
 //! The study as text, and the tables that its page has too.
 
-use super::verdict::{notes, verdict};
+use super::notes::notes;
 use super::{GROUPS, Row, StudyReport};
+use crate::device::came::came;
 use crate::device::pending::in_blocks;
-use crate::device::verdict::came;
 use crate::layout::{grouped, table};
 use crate::microseconds;
+use crate::verdict::device::study::study_verdict;
 use punctual_device::pc99;
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -77,7 +78,7 @@ pub(super) fn cells(row: &Row<'_>) -> Vec<String> {
 
 /// The study as text.
 pub fn text(study: &StudyReport<'_>) -> String {
-    let mut text = verdict(study);
+    let mut text = study_verdict(study);
     text.push('\n');
     for note in notes(study) {
         let _ = writeln!(text, "note: {note}");

@@ -1,17 +1,20 @@
-//! Whether devices kept up, in sentences.
+//! Of a run of soft devices: whether each kept up; of a user's own work, in `own`; of a study of one device, in `study`.
 
-use super::budget::too_small;
-use super::calibrated::miss;
-use super::own;
-use super::run::Run;
-use super::withheld;
+mod own;
+pub(crate) mod study;
+
+use crate::device::budget::{TooSmall, too_small};
+use crate::device::calibrated::miss;
+use crate::device::came::{came, not_worked_on, waiting};
+use crate::device::run::Run;
+use crate::device::withheld;
 use crate::layout::{counted, grouped, shell_word};
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
-use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_STOPPED, agreeing};
+use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_STOPPED, agreeing, format_ns};
 
 /// The result, one sentence per device.
-pub fn verdict(run: &Run<'_>) -> String {
+pub(crate) fn device_run_verdict(run: &Run<'_>) -> String {
     let mut sentences: Vec<String> =
         crate::verdict::recording::load_failure_in_words(run.document).into_iter().collect();
     let owns = run.activations.devices.iter().filter_map(|device| device.own.as_ref());
@@ -83,6 +86,45 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
     }
 }
 
+impl TooSmall {
+    /// Why the device does not keep up.
+    pub(crate) fn sentence(&self) -> String {
+        let [budget, period, block, every, asked] =
+            [self.budget_ns, self.period_ns, self.block_ns, self.every_ns, self.asked_ns].map(format_ns);
+        let (given, taken) = (percent(self.budget_ns, self.period_ns), percent(self.block_ns, self.every_ns));
+        format!(
+            "Its reservation is smaller than its work: it gives {budget} of every {period} ({given:.1} % of a CPU), and a block took \
+             {block} of every {every} ({taken:.1} %), with {asked} asked for."
+        )
+    }
+}
+
+fn percent(part_ns: u64, whole_ns: u64) -> f64 {
+    part_ns as f64 * 100.0 / whole_ns.max(1) as f64
+}
+
+/// Of forecasts that were compared with counts: of each whether it agrees, if that can be told.
+pub(crate) fn verified_verdict(rows: &[Option<bool>]) -> String {
+    if rows.is_empty() {
+        return "No device ran, so no forecast was compared with what happens.".to_owned();
+    }
+    let count = |agrees: Option<bool>| rows.iter().filter(|row| **row == agrees).count();
+    let (agree, untold) = (count(Some(true)), count(None));
+    let told = rows.len() - untold;
+    let mut sentences = Vec::new();
+    if told > 0 {
+        let (forecasts, agrees) = (counted(told, "forecast"), agreeing(told, "agrees", "agree"));
+        sentences.push(format!("{agree} of {forecasts} {agrees} with the underruns that were counted."));
+    }
+    if untold > 0 {
+        let (forecasts, agrees) = (counted(untold, "forecast"), agreeing(untold, "agrees", "agree"));
+        sentences.push(format!(
+            "Whether {forecasts} {agrees} with the underruns that were counted cannot be told: almost any count would."
+        ));
+    }
+    sentences.join(" ")
+}
+
 /// Whether the host, the rest of the machine or the context is to blame for a device that does not keep up, as far as the run knows.
 fn whose_underruns(device: &DeviceSummary) -> Option<String> {
     let outside = device.underruns_outside.min(device.underruns);
@@ -143,7 +185,7 @@ fn two_digits(number: f64) -> u64 {
 }
 
 /// Why a device that ran is not judged.
-pub(super) fn why_not_judged(device: &DeviceSummary) -> String {
+pub(crate) fn why_not_judged(device: &DeviceSummary) -> String {
     match (device.refused, device.cut) {
         (0, 0) => format!(
             "only {} of {} came to be processed, by no fault of its own",
@@ -182,22 +224,6 @@ fn overran(device: &DeviceSummary) -> String {
         1 => ", its ring overran once".to_owned(),
         times => format!(", its ring overran {}", counted(times, "time")),
     }
-}
-
-/// Blocks that nobody worked on: dropped for a newer one, overwritten, or kept from the device.
-fn not_worked_on(device: &DeviceSummary) -> u64 {
-    device.dropped + device.lost + device.refused
-}
-
-/// Blocks that still waited when the run ended, if they are more than its buffers hold.
-fn waiting(device: &DeviceSummary) -> u64 {
-    let waiting = device.arrived.saturating_sub(device.processed + not_worked_on(device));
-    if waiting > u64::from(device.buffers) { waiting } else { 0 }
-}
-
-/// Blocks that came to the device: those that it worked on, those that nobody did, and those that waited at the end.
-pub(super) fn came(device: &DeviceSummary) -> u64 {
-    device.processed + not_worked_on(device) + waiting(device)
 }
 
 /// What became of the blocks that came, if it did not work on all of them.
