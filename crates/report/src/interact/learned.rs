@@ -1,7 +1,8 @@
 //! What was learned from a person's use of a program: the answer of `punctual interact learn`.
 
 use crate::answer::Answer;
-use punctual_recording::{agreeing, counted, format_ns, printable_path};
+use crate::verdict::interact::learned_verdict;
+use punctual_recording::{agreeing, counted};
 use serde::Serialize;
 use std::path::Path;
 
@@ -54,13 +55,6 @@ pub struct LearnAnswer<'a> {
 impl<'a> LearnAnswer<'a> {
     /// The answer; `script` is where it was written.
     pub fn new(session: &Session<'a>, script: Option<&'a Path>) -> LearnAnswer<'a> {
-        let lasted = format_ns(session.lasted_ns);
-        let verdict = match script {
-            Some(script) => {
-                format!("Learned {} in {lasted}, into {}.", counted(session.keys, "key"), printable_path(script))
-            }
-            None => format!("Nothing was typed in {lasted} that a script can contain: none was written."),
-        };
         let words = session.program.iter().map(|word| crate::layout::shell_word(word)).collect::<Vec<_>>().join(" ");
         let next = script.map(|script| {
             let script = crate::layout::shell_word(&script.display().to_string());
@@ -68,7 +62,7 @@ impl<'a> LearnAnswer<'a> {
         });
         LearnAnswer {
             schema: "punctual.learn/1",
-            verdict,
+            verdict: learned_verdict(session.keys, session.lasted_ns, script),
             exit_code: u8::from(script.is_none()),
             script,
             program: session.program,

@@ -11,7 +11,7 @@ mod learned;
 mod model;
 mod page;
 mod spent;
-mod sums;
+pub(crate) mod sums;
 mod text;
 mod toolkit;
 mod trace;

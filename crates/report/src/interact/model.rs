@@ -3,9 +3,8 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, judge, judged, kinds, over, tasks, waits_ns};
+use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks, waits_ns};
 use crate::NextStep;
-use crate::layout::shortened;
 use crate::why::explain;
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, FULL_PACE, Interaction, InteractionDocument, Limit, OWN_PACE,
@@ -20,28 +19,24 @@ const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2
 pub(super) const MAX_LONGEST: usize = 20;
 /// How many of the longest inputs have their parts kept.
 const MAX_TOLD: usize = 10_000;
-/// The verdict shows a cause's words up to this length, characters: a forged recording may have names of any length.
-const MAX_SHOWN: usize = 160;
-/// And what was typed up to this one.
-const MAX_LABEL: usize = 20;
 
 /// Inputs, what became of them, and what is concluded.
 pub struct InteractReport<'a> {
     pub(super) recording: &'a Path,
-    pub(super) document: &'a Document,
-    pub(super) summary: &'a InteractionDocument,
-    pub(super) inputs: Vec<Interaction>,
+    pub(crate) document: &'a Document,
+    pub(crate) summary: &'a InteractionDocument,
+    pub(crate) inputs: Vec<Interaction>,
     pub(super) kinds: Vec<KindSum>,
     pub(super) tasks: Vec<(String, Distribution)>,
     pub(super) outcomes: Vec<(Outcome, u64)>,
-    pub(super) causes: Vec<Cause>,
+    pub(crate) causes: Vec<Cause>,
     /// The longest inputs, longest first.
     pub(super) longest: Vec<(usize, Vec<Part>)>,
     /// The parts of the longest [`MAX_TOLD`] inputs and the start, by their number, largest first.
     pub(super) parts: BTreeMap<u32, Vec<Part>>,
     /// The start, and its parts.
-    pub(super) start: Option<(usize, Vec<Part>)>,
-    pub(super) limits: Vec<(String, Limit)>,
+    pub(crate) start: Option<(usize, Vec<Part>)>,
+    pub(crate) limits: Vec<(String, Limit)>,
     pub(super) keys: Keys,
     /// What toolkits passed on.
     pub(super) events: Events,
@@ -139,20 +134,20 @@ impl<'a> InteractReport<'a> {
     }
 
     /// Whether the program ended before anything was put in, or with a failure before the script ended.
-    fn failed_early(&self) -> bool {
+    pub(crate) fn failed_early(&self) -> bool {
         let summary = self.summary;
         let is_cut = summary.inputs == 0 || summary.not_put_in > 0 && summary.exit_code != Some(0);
         summary.ended_early && is_cut
     }
 
     /// Whether somebody else used the program, and it was only watched.
-    pub(super) fn is_own_use(&self) -> bool {
+    pub(crate) fn is_own_use(&self) -> bool {
         self.summary.pace == OWN_PACE
     }
 
     /// The input on which the program was still at work when the script was through, and how many later ones it did not
     /// take: it hangs, or works for longer than anybody waited.
-    fn stuck(&self) -> Option<(&Interaction, u64)> {
+    pub(crate) fn stuck(&self) -> Option<(&Interaction, u64)> {
         let ended = self.document.ended.as_ref();
         let is_through = ended.is_some_and(|ended| ended.reason == EndReason::Completed) && !self.is_own_use();
         let on = self.typed().find(|input| is_through && input.outcome == Some(Outcome::Unfinished))?;
@@ -161,58 +156,23 @@ impl<'a> InteractReport<'a> {
         (left > 0).then_some((on, left))
     }
 
-    fn stuck_in_words(&self) -> String {
-        let Some((on, left)) = self.stuck() else { return String::new() };
-        format!(
-            " It was still at work on {} {} when the script was through, and {} after that {} not taken.",
-            on.kind,
-            shortened(&on.label, MAX_LABEL),
-            counted(left, "input"),
-            agreeing(left, "was", "were")
-        )
-    }
-
     /// How the program ended: `with code 1`.
-    fn end_in_words(&self) -> String {
+    pub(crate) fn end_in_words(&self) -> String {
         self.summary.exit_code.map_or_else(|| "by a signal".to_owned(), |code| format!("with code {code}"))
     }
 
     /// Inputs other than the start whose beginnings are known.
-    pub(super) fn typed(&self) -> impl Iterator<Item = &Interaction> {
+    pub(crate) fn typed(&self) -> impl Iterator<Item = &Interaction> {
         self.inputs.iter().filter(|input| input.is_measured())
     }
 
     /// Inputs whose beginnings are not known.
-    pub(super) fn began_before(&self) -> u64 {
+    pub(crate) fn began_before(&self) -> u64 {
         self.inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64
     }
 
-    /// What no limit covers, if there are limits.
-    fn unjudged_in_words(&self) -> String {
-        let told = [(self.began_before(), "When", "began"), (self.unfinished(), "How long", "took")];
-        let told = told.iter().filter(|(count, ..)| *count > 0 && !self.limits.is_empty());
-        told.map(|(count, what, did)| {
-            format!(" {what} {} {did} is not known: no limit counts as kept.", counted(*count, "input"))
-        })
-        .collect()
-    }
-
-    /// Which limits judged the longest input, because a quantile takes more of them.
-    fn few_in_words(&self) -> String {
-        let limits = self.limits.iter().filter(|(_, limit)| limit.found_ns.is_some());
-        let told = limits.filter_map(|(kind, limit)| {
-            let inputs = judged(kind, &self.inputs).count();
-            let (takes, of) = (counted(limit.takes_more_than(inputs)?, "input"), counted(inputs, "input"));
-            let what = &limit.what;
-            Some(format!(
-                " It takes {takes} to tell {what} of {kind} from the longest: of {of}, the longest was judged."
-            ))
-        });
-        told.collect()
-    }
-
     /// Inputs that were still under way at the end.
-    pub(super) fn unfinished(&self) -> u64 {
+    pub(crate) fn unfinished(&self) -> u64 {
         let is_it = |(outcome, _): &&(Outcome, u64)| *outcome == Outcome::Unfinished;
         self.outcomes.iter().find(is_it).map_or(0, |(_, count)| *count)
     }
@@ -239,7 +199,7 @@ impl<'a> InteractReport<'a> {
     }
 
     /// Latencies of everything that was typed.
-    pub(super) fn latencies(&self) -> Distribution {
+    pub(crate) fn latencies(&self) -> Distribution {
         let mut all = Distribution::new();
         self.typed().filter_map(Interaction::latency_ns).for_each(|latency| all.record(latency));
         all
@@ -379,83 +339,11 @@ impl<'a> InteractReport<'a> {
         lines
     }
 
-    /// The answer in a sentence or two.
-    pub fn verdict(&self) -> String {
-        let program = self.summary.program.first().map_or("the program", String::as_str);
-        let ended = self.document.ended.as_ref();
-        let failed = ended.filter(|ended| ended.reason == EndReason::Failed);
-        let before = match failed.and_then(|ended| ended.detail.as_deref()) {
-            Some(detail) => format!("Ended early: {detail}. "),
-            None if ended.is_some_and(|ended| ended.reason == EndReason::Interrupted) => "Interrupted. ".to_owned(),
-            None => String::new(),
-        };
-        if self.failed_early() && self.summary.inputs == 0 {
-            let end = self.end_in_words();
-            return format!("{before}{program} ended {end} before anything was typed: there is nothing to measure.");
-        }
-        if self.is_own_use() && self.typed().next().is_none() {
-            return format!("{before}No input to {program} was seen: there is nothing to measure.");
-        }
-        let all = self.latencies();
-        let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
-            let inputs = counted(self.typed().count(), "input");
-            return format!("{before}{program} answered none of {inputs}.{}", self.stuck_in_words());
-        };
-        let show = punctual_recording::format_ns;
-        let mut verdict = format!(
-            "{before}{program} answered {} of {}, half of them within {}, the slowest in {}",
-            all.count(),
-            counted(self.typed().count(), "input"),
-            show(median),
-            show(longest)
-        );
-        if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
-            let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
-            let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
-            let part = if share > 50.0 { "most" } else { "the largest part" };
-            let on = shortened(&cause.on.words(), MAX_SHOWN);
-            verdict.push_str(&format!("; {part} of the waiting was {on} ({share:.0} %)"));
-        }
-        verdict.push('.');
-        verdict.push_str(&self.start_in_words());
-        if self.failed_early() {
-            verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
-        }
-        verdict.push_str(&self.stuck_in_words());
-        verdict.push_str(&self.unjudged_in_words());
-        for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
-            match limit.found_ns {
-                Some(found) => verdict.push_str(&format!(
-                    " Over the limit: {} of {kind} is {}; {} is allowed.",
-                    limit.what,
-                    show(found),
-                    show(limit.limit_ns)
-                )),
-                None => {
-                    verdict.push_str(&format!(" No input of the kind {kind} was seen: its limit could not be judged."))
-                }
-            }
-        }
-        verdict + &self.few_in_words()
-    }
-
     /// What to run next: what helps against that which took most of the waiting.
     pub fn next_steps(&self) -> Vec<NextStep> {
         let leading = self.causes.first().filter(|_| self.summary.followed);
         let kind = leading.and_then(|cause| cause.on.blamed());
         kind.map(|kind| NextStep::new(explain::PURPOSE, explain::command(kind))).into_iter().collect()
-    }
-
-    /// How long the start took, and where most of that time went.
-    fn start_in_words(&self) -> String {
-        let Some((at, parts)) = &self.start else { return String::new() };
-        let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), punctual_recording::format_ns);
-        let mut words = format!(" Its start took {}", show(latency));
-        if let Some(largest) = parts.first().filter(|_| self.summary.followed) {
-            let on = shortened(&largest.on.words(), MAX_SHOWN);
-            words.push_str(&format!(", {} of that {on}", show(largest.ns)));
-        }
-        words + "."
     }
 
     /// A time from the beginning, ns.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Why some of the waiting passed, and who had it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     kind: SpentKind,
     pub(super) who: Who,
 }
@@ -48,7 +48,7 @@ impl Spent {
     }
 
     /// `sleeping on timer hrtimer_wakeup`.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match &self.kind {
             SpentKind::Blamed(kind) => kind.cause(&self.who),
             SpentKind::Other(kind) => format!("{kind} {}", self.who),
@@ -58,17 +58,17 @@ impl Spent {
 
 /// A part of an input's time.
 #[derive(Clone)]
-pub(super) struct Part {
-    pub(super) on: Spent,
+pub(crate) struct Part {
+    pub(crate) on: Spent,
     pub(super) detail: String,
-    pub(super) ns: u64,
+    pub(crate) ns: u64,
     pub(super) unknown_ns: u64,
 }
 
 /// Where some of the waiting went.
-pub(super) struct Cause {
-    pub(super) on: Spent,
-    pub(super) ns: u64,
+pub(crate) struct Cause {
+    pub(crate) on: Spent,
+    pub(crate) ns: u64,
     pub(super) unknown_ns: u64,
     pub(super) inputs: u64,
 }

@@ -122,7 +122,7 @@ pub(super) fn waits_ns(inputs: &[Interaction]) -> Vec<Option<u64>> {
 
 /// What a limit on a kind of input judges: also those that were taken together with a later one, because a program that
 /// stalls would keep it otherwise.
-pub(super) fn judged(kind: &str, inputs: &[Interaction]) -> Distribution {
+pub(crate) fn judged(kind: &str, inputs: &[Interaction]) -> Distribution {
     let mut distribution = Distribution::new();
     let is_it = |input: &Interaction| match kind {
         ALL => input.is_measured(),

@@ -19,5 +19,6 @@
 pub(crate) mod compare;
 pub(crate) mod device;
 pub(crate) mod devices;
+pub(crate) mod interact;
 pub(crate) mod recording;
 pub(crate) mod why;

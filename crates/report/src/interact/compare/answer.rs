@@ -1,9 +1,10 @@
 //! The answer of `punctual compare` of recordings of inputs.
 
-use super::verdict::{is_share, verdict};
+use super::words::is_share;
 use crate::NextStep;
 use crate::answer::Answer;
 use crate::compare::{DifferenceRow, RatioRow};
+use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::Standing;
 use punctual_comparison::interact::{
     FigureComparison, GroupComparison, InputComparison, InputSummary, PartDifference, Parts,
@@ -55,7 +56,7 @@ impl<'a> CompareInteractAnswer<'a> {
         };
         CompareInteractAnswer {
             schema: "punctual.compare-interact/1",
-            verdict: verdict(comparison),
+            verdict: inputs_verdict(comparison),
             exit_code,
             next,
             outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { NO_VERDICT },

@@ -3,7 +3,7 @@
 mod answer;
 mod page;
 mod text;
-mod verdict;
+pub(crate) mod words;
 
 pub use answer::CompareInteractAnswer;
 pub use page::interact_comparison_page;

@@ -2,7 +2,7 @@
 
 use super::answer::CompareInteractAnswer;
 use super::text::near_in_words;
-use super::verdict::{cause_in_words, difference, label_in_words, limits, signed, value, verdict};
+use super::words::{cause_in_words, difference, label_in_words, limits, signed, value};
 use crate::NextStep;
 use crate::answer::value as json;
 use crate::compare::{SHOWS_A_DIFFERENCE, blind, context, differences_block, outcome, row_of};
@@ -11,6 +11,7 @@ use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::idle::percent;
+use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::Standing;
 use punctual_comparison::interact::{
     FigureComparison, GroupComparison, InputComparison, InputSide, InputSummary, Parts,
@@ -40,7 +41,7 @@ pub fn interact_comparison_page(comparison: &InputComparison, a: &InputSide, b: 
     Page {
         title: format!("{} against {}", comparison.b.name, comparison.a.name),
         context: context(&runs),
-        verdict: verdict(comparison),
+        verdict: inputs_verdict(comparison),
         next: next.to_vec(),
         warnings: comparison.notes.clone(),
         blind: blind(&runs),

@@ -1,9 +1,10 @@
 //! A comparison of inputs as text for people.
 
-use super::verdict::{cause_in_words, difference, label_in_words, limits, signed, value, verdict};
+use super::words::{cause_in_words, difference, label_in_words, limits, signed, value};
 use crate::compare::difference_table;
 use crate::idle::percent;
 use crate::layout::{counted, fitting, table};
+use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputSummary, Parts};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ const LABELS: usize = 12;
 
 /// The comparison as text: the verdict, what is missing, then tables.
 pub fn interact_comparison_text(comparison: &InputComparison) -> String {
-    let mut text = format!("{}\n", verdict(comparison));
+    let mut text = format!("{}\n", inputs_verdict(comparison));
     for note in &comparison.notes {
         let _ = writeln!(text, "note: {note}");
     }

@@ -1,14 +1,12 @@
-//! What a comparison of inputs found, in words.
+//! Of inputs to two programs, compared.
 
-use super::super::spent::Spent;
+use crate::interact::compare::words::{cause_in_words, label_in_words, limits, signed, value};
+use crate::layout::shortened;
 use crate::verdict::compare::wanting;
-use crate::layout::{fitting, shortened};
 use punctual_blame::Kind;
-use punctual_comparison::interact::{
-    Cause, FigureComparison, GroupComparison, InputComparison, InputOutcome, Parts, WAITING,
-};
+use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputOutcome, Parts};
 use punctual_comparison::{Outcome, Standing, WORTH_THE_NAME};
-use punctual_recording::{InteractionPart, START, agreeing, counted, format_ns};
+use punctual_recording::{START, agreeing, counted, format_ns};
 
 /// How many kinds the verdict mentions.
 const SPOKEN: usize = 3;
@@ -21,15 +19,11 @@ const WORTH_TELLING: f64 = 0.25;
 const TOLD: usize = 2;
 /// If the mentioned causes make up less of it than this, the verdict says so.
 const NEARLY_ALL: f64 = 0.75;
-/// ns a second.
-const ALL_OF_THE_TIME: f64 = 1e9;
-/// Limits further apart than this say nothing.
-const MAX_TOLD: f64 = 10_000.0;
 /// The limits of a figure further out are also given if they are this many times as wide as the median's.
 const WIDE: f64 = 2.0;
 
 /// The verdict. It says *worse* and *better* only of systems.
-pub(super) fn verdict(comparison: &InputComparison) -> String {
+pub(crate) fn inputs_verdict(comparison: &InputComparison) -> String {
     let mut words = died(comparison) + beginning(comparison);
     let different: Vec<&GroupComparison> = comparison.different().collect();
     if !comparison.has_limits() {
@@ -203,71 +197,17 @@ fn name(group: &GroupComparison) -> String {
     group.group.label.as_ref().map_or_else(|| group.group.kind.clone(), |_| label_in_words(group))
 }
 
-/// `key a`.
-pub(super) fn label_in_words(group: &GroupComparison) -> String {
-    let typed = group.group.label.as_deref().unwrap_or_default();
-    format!("{} {}", group.group.kind, fitting(if typed == " " { "space" } else { typed }, 20))
-}
-
 /// All of a kind of cause, whoever had it.
 fn kind_in_words(kind: &str) -> String {
     Kind::from_name(kind).map_or_else(|| kind.to_owned(), |kind| kind.plural().to_owned())
 }
 
-/// A cause: `input or output: vda`.
-pub(super) fn cause_in_words(cause: &Cause) -> String {
-    let Cause { kind, name, not_seen } = cause.clone();
-    Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() }).words()
-}
-
-/// A figure of A (0) or B (1): a time, or the share of time spent waiting.
-pub(super) fn value(figure: &FigureComparison, side: usize) -> String {
-    let value = figure.values[side];
-    if is_share(figure) { percent(value) } else { format_ns(value as u64) }
-}
-
-pub(super) fn is_share(figure: &FigureComparison) -> bool {
-    figure.ratio.figure.key == WAITING.key
-}
-
-/// ns a second as percent.
-fn percent(ns_per_s: f64) -> String {
-    format!("{:.2} %", ns_per_s / 1e7)
-}
-
-/// B less A.
-pub(super) fn difference(figure: &FigureComparison) -> String {
-    amount(figure, figure.difference[1])
-}
-
-fn amount(figure: &FigureComparison, difference: f64) -> String {
-    if !is_share(figure) {
-        return signed(difference);
-    }
-    let sign = if difference < 0.0 { '-' } else { '+' };
-    // Nobody can wait more than all of the time, or more than overlapping inputs did wait.
-    let most = figure.values.iter().fold(ALL_OF_THE_TIME, |most, value| most.max(*value));
-    format!("{sign}{}", percent(difference.abs().min(most)))
-}
-
-/// `+9.10 ms to +10.4 ms`; `None` if anything would be possible.
-pub(super) fn limits(figure: &FigureComparison) -> Option<String> {
-    let ratio = &figure.ratio;
-    let is_told = figure.has_limits && ratio.low > 1.0 / MAX_TOLD && ratio.high < MAX_TOLD;
-    let [low, _, high] = figure.difference;
-    is_told.then(|| format!("{} to {}", amount(figure, low), amount(figure, high)))
-}
-
-/// `+9.60 ms`.
-pub(super) fn signed(ns: f64) -> String {
-    let sign = if ns < 0.0 { '-' } else { '+' };
-    format!("{sign}{}", format_ns(ns.abs() as u64))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_comparison::interact::{GroupSide, INPUT_FIGURES, KindDifference, MEDIAN, PartDifference};
+    use punctual_comparison::interact::{
+        Cause, GroupSide, INPUT_FIGURES, KindDifference, MEDIAN, PartDifference, WAITING,
+    };
     use punctual_comparison::{Figure, Ratio, Verdict};
 
     /// A figure of 10 ms on A with these limits of the ratio.
