@@ -1,7 +1,7 @@
 //! `punctual reserve list`: which threads keep a reservation that `--apply` gave them.
 
 use crate::answer::Answer;
-use crate::layout::{agreeing, counted};
+use crate::verdict::reserve::applied_verdict;
 use crate::{NextStep, next_text};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -48,12 +48,7 @@ impl Answer for AppliedAnswer<'_> {
 }
 
 fn verdict(rows: &[AppliedRow]) -> String {
-    if rows.is_empty() {
-        return "No reservation is applied.".to_owned();
-    }
-    let kept = rows.iter().filter(|row| row.keeps).count();
-    let have = agreeing(kept, "has", "have");
-    format!("`--apply` changed {}; {kept} {have} a reservation now.", counted(rows.len(), "thread"))
+    applied_verdict(rows.len(), rows.iter().filter(|row| row.keeps).count())
 }
 
 /// The same for people, with the way back.

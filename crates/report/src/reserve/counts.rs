@@ -42,19 +42,19 @@ impl Columns {
 }
 
 /// `5 of 1,500 jobs`, and whatever else there is to say of the five.
-pub(super) fn failed_jobs(counts: &AttemptCounts) -> (String, String) {
+pub(crate) fn failed_jobs(counts: &AttemptCounts) -> (String, String) {
     let jobs = counts.jobs();
     (format!("{} of {}", grouped(jobs.failed()), counted(jobs.all(), "job")), failed_of(counts).1)
 }
 
 /// The same as the beginning of a sentence: `1 of 1,500 jobs was late`.
-pub(super) fn late_jobs(counts: &AttemptCounts) -> (String, String) {
+pub(crate) fn late_jobs(counts: &AttemptCounts) -> (String, String) {
     let (failed, more) = failed_jobs(counts);
     (format!("{failed} {} late", agreeing(counts.jobs().failed(), "was", "were")), more)
 }
 
 /// How many failed, without the noun.
-pub(super) fn failed_of(counts: &AttemptCounts) -> (String, String) {
+pub(crate) fn failed_of(counts: &AttemptCounts) -> (String, String) {
     let jobs @ Jobs { missing, .. } = counts.jobs();
     let mut more = Vec::new();
     if missing > 0 {
@@ -71,7 +71,7 @@ pub(super) fn failed_of(counts: &AttemptCounts) -> (String, String) {
 }
 
 /// Why counts without a failure leave it open, as the end of a sentence; empty if all jobs were seen.
-pub(super) fn not_seen(counts: &AttemptCounts) -> String {
+pub(crate) fn not_seen(counts: &AttemptCounts) -> String {
     match counts.unseen() {
         0 => String::new(),
         unseen => {

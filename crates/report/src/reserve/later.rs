@@ -32,7 +32,7 @@ impl Later {
     }
 
     /// The end of a sentence: `its wakeups are later with it: p99 1.69 ms against 149 us`.
-    pub(super) fn in_words(self) -> String {
+    pub(crate) fn in_words(self) -> String {
         let Later { figure, before_ns, with_ns } = self;
         format!("its wakeups are later with it: {figure} {} against {}", format_ns(with_ns), format_ns(before_ns))
     }

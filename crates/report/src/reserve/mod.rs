@@ -2,7 +2,7 @@
 
 mod answer;
 mod applied;
-mod counts;
+pub(crate) mod counts;
 mod later;
 mod model;
 mod needless;
@@ -11,12 +11,12 @@ mod page;
 mod phases;
 mod plane;
 mod standing;
-mod text;
+pub(crate) mod text;
 mod together;
 mod together_page;
 #[cfg(test)]
 mod together_tests;
-mod words;
+pub(crate) mod words;
 
 pub use answer::{ReserveAnswer, RunAnswer, UndoAnswer};
 pub use applied::{AppliedAnswer, AppliedRow, applied_text};

@@ -1,6 +1,6 @@
 //! What a report says about a reservation.
 
-use super::counts::{failed_of, late_jobs};
+use super::counts::late_jobs;
 use super::later::Later;
 use super::plane::Plane;
 use super::words::{in_words, setting_in_words};
@@ -138,57 +138,6 @@ impl ReserveReport<'_> {
             Setting::Priority(priority) if trial.class() == Class::Sufficient => Some(priority),
             _ => None,
         })
-    }
-
-    /// The outcome in a sentence or two.
-    pub fn verdict(&self) -> String {
-        let thread = self.thread;
-        let tried = counted(self.tried(), "reservation");
-        match (self.end, self.refused, self.recommended) {
-            (ReserveEnd::Interrupted, ..) => {
-                format!("Interrupted after trying {tried} for `{thread}`: nothing was left changed.")
-            }
-            (ReserveEnd::ProgramEnded, ..) => {
-                let were = agreeing(self.tried(), "was", "were");
-                let takes = format_ns(self.takes_ns);
-                format!(
-                    "`{thread}` ended after {tried} {were} tried: give a program that keeps running. With these options the \
-                     study takes about {takes}."
-                )
-            }
-            (_, Some(refused), _) => {
-                let instead = self.sufficient_priority().map_or_else(String::new, |priority| {
-                    format!(" Priority fifo:{priority} was sufficient in its attempts.")
-                });
-                format!("No reservation for `{thread}`: {refused}.{instead}")
-            }
-            (_, _, None) => self.none_sufficient(),
-            (_, _, Some(recommended)) => self.verdict_of(recommended),
-        }
-    }
-
-    fn verdict_of(&self, recommended: Reservation) -> String {
-        let what = in_words(recommended.budget_ns, recommended.period_ns);
-        let thread = self.thread;
-        let Some(proof) = &self.proof else {
-            return format!("{what} was sufficient for `{thread}` in its attempts; it was not proven.");
-        };
-        let ((late, more_with), (before, more_before)) = (late_jobs(&proof.with), failed_of(&proof.before));
-        if !self.is_proven() {
-            return format!(
-                "Nothing was proven for `{thread}`. {what} was not enough when it was measured again: {late} with \
-                 it{more_with}, {before} without{more_before}. Nothing was left changed."
-            );
-        }
-        if self.needs_no_reservation() {
-            return self.needless(&what, proof);
-        }
-        let own_cost = self.own_cost();
-        let stays = if self.stays { " The thread keeps it." } else { "" };
-        format!(
-            "{what} is enough for `{thread}`: {late} with it{more_with}, {before} \
-             without{more_before}.{own_cost}{stays}"
-        )
     }
 
     /// How many reservations were tried.

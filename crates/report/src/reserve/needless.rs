@@ -1,7 +1,6 @@
 //! If a reservation is enough, but the program was on time without it, too.
 
-use super::counts::late_jobs;
-use super::model::{ProofReport, ReserveReport};
+use super::model::ReserveReport;
 use punctual_reserve::Setting;
 
 impl ReserveReport<'_> {
@@ -11,22 +10,6 @@ impl ReserveReport<'_> {
         self.is_proven()
             && as_it_was.all(|trial| trial.counts.failures() == 0)
             && self.proof.as_ref().is_some_and(|proof| proof.before.succeeded())
-    }
-
-    /// Says so; `what`: the reservation in words.
-    pub(super) fn needless(&self, what: &str, proof: &ProofReport<'_>) -> String {
-        let ((late, more), (with, more_with)) = (late_jobs(&proof.before), late_jobs(&proof.with));
-        let later = self.later.map_or_else(String::new, |later| format!(", but {}", later.in_words()));
-        let stays = if self.stays { " The thread keeps it all the same." } else { "" };
-        format!(
-            "`{}` needs no reservation here: as it is ({}), {late}{more}. {what} is enough, too: {with} with it{more_with}{later}.{stays}",
-            self.thread, self.scheduling
-        )
-    }
-
-    /// What a reservation that is needed costs the program itself, as a sentence; empty if its wakeups are no later.
-    pub(super) fn own_cost(&self) -> String {
-        self.later.map_or_else(String::new, |later| format!(" But {}.", later.in_words()))
     }
 }
 

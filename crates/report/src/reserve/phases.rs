@@ -1,7 +1,6 @@
 //! A reservation for each phase of a soft device: as text, for programs and as a page.
 
 use super::answer::{ProofRow, ReservationRow, proof, reservation};
-use super::counts::{failed_of, late_jobs};
 use super::model::{ProofReport, ReserveEnd};
 use super::plane::{Plane, drawn, trials};
 use super::standing::standing_answer;
@@ -64,7 +63,7 @@ pub struct PhaseRow<'a> {
 
 impl PhaseRow<'_> {
     /// The phase in words.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{} every {}", counted(self.samples, "sample"), format_ns(self.job.period_ns))
     }
 
@@ -87,48 +86,6 @@ impl PhasesReport<'_> {
     /// Whether each phase has a reservation.
     pub fn is_found(&self) -> bool {
         self.rows.len() == self.of && self.rows.iter().all(|row| row.reservation.is_some())
-    }
-
-    /// What came of it, in a sentence or two.
-    pub fn verdict(&self) -> String {
-        let device = self.device;
-        if self.end != ReserveEnd::Finished && self.is_found() {
-            return "Interrupted while all phases were run one after the other: nothing was left changed.".to_owned();
-        }
-        if self.end != ReserveEnd::Finished {
-            let looked_at = self.rows.len();
-            return format!("Interrupted in phase {looked_at} of {}: nothing was left changed.", self.of);
-        }
-        if let Some(row) = self.rows.iter().find(|row| row.reservation.is_none()) {
-            if row.is_open() {
-                return format!(
-                    "It cannot be told whether a reservation is sufficient for `{device}` with {}, since jobs were not seen: nothing was \
-                     proven for all its phases.",
-                    row.name()
-                );
-            }
-            return format!(
-                "No reservation was sufficient for `{device}` with {}, so nothing was proven for all its phases.",
-                row.name()
-            );
-        }
-        let each: Vec<String> = self
-            .rows
-            .iter()
-            .filter_map(|row| row.reservation.map(|found| (in_words(found.budget_ns, found.period_ns), row.name())))
-            .map(|(reservation, name)| format!("{reservation} for {name}"))
-            .collect();
-        let each = each.join(", ");
-        let Some(proof) = &self.proof else {
-            return format!("Found for the phases of `{device}`, but not proven: {each}.");
-        };
-        let ((late, more_with), (before, more_before)) = (late_jobs(&proof.with), failed_of(&proof.before));
-        let (says, ends) = if self.is_proven() {
-            ("Enough for the phases of", "")
-        } else {
-            ("Nothing was proven for the phases of", " Nothing was left changed.")
-        };
-        format!("{says} `{device}`: {each}. {late} with them{more_with}, {before} without{more_before}.{ends}")
     }
 
     fn found_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {

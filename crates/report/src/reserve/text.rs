@@ -5,6 +5,7 @@ use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
 use super::words::{beside, in_words, setting_in_words, shown_in_words};
 use crate::layout::{counted, indented, thousandths};
 use crate::next_text;
+use crate::verdict::reserve::{run_verdict, undo_verdict};
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
 use std::fmt::Write as _;
 
@@ -136,12 +137,8 @@ fn times(count: u64) -> String {
 
 /// What `reserve run` did, with a sentence for each thread that deserves one.
 pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
-    let what = in_words(reservation.budget_ns, reservation.period_ns);
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
-    let mut out = match (granted, rows.len()) {
-        (0, 0) => "There was no thread to reserve for.".to_owned(),
-        (granted, all) => format!("Reserved {what} for {granted} of {}.", counted(all, "thread")),
-    };
+    let mut out = run_verdict(reservation, granted, rows.len());
     for row in rows {
         let mut say = |what: String| {
             let _ = write!(out, "\n  {} ({}): {what}", row.name, row.tid);
@@ -161,10 +158,7 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
 /// What `reserve undo` did.
 pub fn undo_text(rows: &[PutBackRow]) -> String {
     let done = rows.iter().filter(|row| row.scheduling.is_some()).count();
-    let mut out = match rows.len() {
-        0 => "Nothing to undo: no reservation was applied.".to_owned(),
-        all => format!("Put {done} of {} back.", counted(all, "thread")),
-    };
+    let mut out = undo_verdict(done, rows.len());
     for row in rows {
         let _ = match (&row.scheduling, &row.refused) {
             (_, Some(refused)) => write!(out, "\n  {} ({}): {refused}", row.name, row.tid),
@@ -176,7 +170,7 @@ pub fn undo_text(rows: &[PutBackRow]) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::reserve::ReserveEnd;
     use crate::{ReserveAsked, ReserveSubject, after_reserve};
@@ -196,7 +190,7 @@ pub(super) mod tests {
         trial
     }
 
-    fn reserved(budget_ns: u64) -> Setting {
+    pub(crate) fn reserved(budget_ns: u64) -> Setting {
         Setting::Reserved(Reservation { budget_ns, period_ns: PERIOD })
     }
 
@@ -238,43 +232,6 @@ pub(super) mod tests {
             load: "",
             directory: Path::new("r"),
             next: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn each_end_has_its_verdict() {
-        let trials = [trial(Setting::Priority(50), 0), trial(reserved(2_090_000), 0), trial(reserved(1_900_000), 3)];
-        let study = || report(&trials);
-        let unproven = ProofReport { with: counts(1_000, 3), ..study().proof.unwrap() };
-        for (report, says) in [
-            (
-                study(),
-                "2.30 ms of every 10.0 ms is enough for `loop`: 0 of 1,000 jobs were late with it, 41 of 1,000 without.",
-            ),
-            (ReserveReport { stays: true, ..study() }, "The thread keeps it."),
-            (ReserveReport { proof: Some(unproven), ..study() }, "Nothing was proven for `loop`"),
-            (ReserveReport { proof: None, ..study() }, "it was not proven"),
-            (
-                ReserveReport { recommended: None, ..study() },
-                "None of the 2 reservations that were tried was sufficient for `loop` (99 of 100 jobs take at most 2.00 ms of every \
-                 10.0 ms): nothing was left changed. The best was 2.09 ms of every 10.0 ms: 1 of 1 attempt succeeded, with 0 of 200 \
-                 jobs late.",
-            ),
-            (
-                ReserveReport { refused: Some("no"), recommended: None, ..study() },
-                "No reservation for `loop`: no. Priority fifo:50 was sufficient in its attempts.",
-            ),
-            (
-                ReserveReport { end: ReserveEnd::Interrupted, ..study() },
-                "Interrupted after trying 2 reservations for `loop`: nothing was left changed.",
-            ),
-            (
-                ReserveReport { end: ReserveEnd::ProgramEnded, ..study() },
-                "`loop` ended after 2 reservations were tried: give a program that keeps running. With these options the study \
-                 takes about 88.0 s.",
-            ),
-        ] {
-            assert!(report.verdict().contains(says), "{}\n{says}", report.verdict());
         }
     }
 

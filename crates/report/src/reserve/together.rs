@@ -1,7 +1,7 @@
 //! Reservations of several soft devices that work at once, or of several threads: as text and for programs.
 
 use super::ReserveEnd;
-use super::counts::{Columns, failed_jobs, not_seen};
+use super::counts::Columns;
 use super::text::{BYSTANDER, OWN, compared};
 use super::words::{beside, in_words};
 use crate::answer::Answer;
@@ -77,12 +77,12 @@ pub struct TogetherDevice<'a> {
 }
 
 impl TogetherDevice<'_> {
-    fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.reservation.is_some() && self.with.0.succeeded()
     }
 
     /// Whether anything was tried for it before the end.
-    fn was_tried(&self) -> bool {
+    pub(crate) fn was_tried(&self) -> bool {
         self.tried > 0 || !self.trials.is_empty()
     }
 
@@ -90,24 +90,7 @@ impl TogetherDevice<'_> {
     pub(super) fn name(&self) -> String {
         self.tid.map_or_else(|| self.device.to_owned(), |tid| format!("{} ({tid})", self.device))
     }
-
-    /// Why it does not hold.
-    fn trouble(&self) -> String {
-        let (device, with) = (self.device, &self.with.0);
-        let device = self.tid.map_or_else(|| format!("`{device}`"), |tid| format!("`{device}` ({tid})"));
-        match self.why {
-            Some(why) => format!("{device} has none: {why}"),
-            None if !with.is_judged() => format!("{device} could not be judged among the others{}", not_seen(with)),
-            None => {
-                let (failed, more) = failed_jobs(with);
-                format!("{device} had {failed} late{more}")
-            }
-        }
-    }
 }
-
-/// The most devices that a verdict names.
-const MAX_NAMED: usize = 4;
 
 impl TogetherReport<'_> {
     /// Whether each device has a reservation, and no late job with it among the others.
@@ -128,7 +111,7 @@ impl TogetherReport<'_> {
     }
 
     /// What they are.
-    pub(super) fn noun(&self) -> &'static str {
+    pub(crate) fn noun(&self) -> &'static str {
         if self.of_threads { "thread" } else { "device" }
     }
 
@@ -138,7 +121,7 @@ impl TogetherReport<'_> {
     }
 
     /// How much of the CPUs is reserved, and how much the kernel admits.
-    fn admission(&self) -> String {
+    pub(crate) fn admission(&self) -> String {
         let cpus = self.cpus as u64;
         let reserved = thousandths(self.reserved_thousandths() * 100);
         let of = match self.limit_thousandths {
@@ -152,38 +135,6 @@ impl TogetherReport<'_> {
         format!("{reserved} % of a CPU{of}")
     }
 
-    /// What came of it, in a sentence or two.
-    pub fn verdict(&self) -> String {
-        if self.end != ReserveEnd::Finished {
-            let why = if self.end == ReserveEnd::ProgramEnded { "A program ended" } else { "Interrupted" };
-            return format!(
-                "{why} after {} of {}: nothing stays changed.",
-                self.rows.iter().filter(|row| row.was_tried()).count(),
-                counted(self.of, self.noun())
-            );
-        }
-        if self.is_proven() {
-            let kept = if self.stays { " The threads keep them." } else { "" };
-            return format!("All {} hold at once: {}.{kept}", counted(self.of, "reservation"), self.admission());
-        }
-        let mut failed = self.rows.iter().filter(|row| !row.holds() && (self.rounds > 0 || row.reservation.is_none()));
-        let named: Vec<String> = failed.by_ref().take(MAX_NAMED).map(TogetherDevice::trouble).collect();
-        let more = failed.count();
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        if named.is_empty() {
-            return format!("Found, but not measured together: {}.", self.admission());
-        }
-        let held = self.rows.iter().filter(|row| row.holds()).count();
-        format!(
-            "{held} of {} hold at once, {}. {}{more}.",
-            counted(self.of, "reservation"),
-            self.admission(),
-            named.join("; ")
-        )
-    }
-}
-
-impl TogetherReport<'_> {
     /// What was found for each: headings and rows.
     pub(super) fn found_table(&self) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let rows = self.rows.iter().map(|row| {

@@ -4,7 +4,7 @@ use punctual_recording::format_ns;
 use punctual_reserve::{Class, Reservation, Setting, Trial};
 
 /// `2 ms of every 8 ms`.
-pub(super) fn in_words(budget_ns: u64, period_ns: u64) -> String {
+pub(crate) fn in_words(budget_ns: u64, period_ns: u64) -> String {
     format!("{} of every {}", format_ns(budget_ns), format_ns(period_ns))
 }
 
@@ -17,7 +17,7 @@ pub(super) fn beside(what: &str) -> String {
 }
 
 /// The setting in words.
-pub(super) fn setting_in_words(setting: Setting) -> String {
+pub(crate) fn setting_in_words(setting: Setting) -> String {
     match setting {
         Setting::AsItWas => "as it was".to_owned(),
         Setting::Priority(priority) => format!("fifo:{priority}"),

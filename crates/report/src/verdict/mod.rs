@@ -21,4 +21,5 @@ pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod interact;
 pub(crate) mod recording;
+pub(crate) mod reserve;
 pub(crate) mod why;
