@@ -5,6 +5,7 @@ use super::{IdleReport, validation};
 use crate::answer::{Answer, Named};
 use crate::forecast::InterarrivalEntry;
 use crate::forecast::interarrival::InterarrivalRow;
+use crate::verdict::idle::keystrokes_verdict;
 use crate::{NextStep, after_idle};
 use punctual_recording::{CalibratedCount, CpuGaps, Ended, Gap, Provenance, SeenKeystroke, ValidationDocument};
 use serde::Serialize;
@@ -321,7 +322,7 @@ impl ValidationRow {
             parts: means.parts.into_iter().collect(),
         });
         ValidationRow {
-            verdict: validation::verdict(document),
+            verdict: keystrokes_verdict(document),
             keystrokes: document.keystrokes,
             compute_ns: document.compute_ns,
             cpu: document.cpu,

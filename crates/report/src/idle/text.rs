@@ -1,10 +1,8 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
 use crate::layout::{counted, grouped, microseconds, table, width};
-use crate::verdict::recording::end_in_words;
 use punctual_recording::{
-    CalibratedCount, CauseKind, Document, EndReason, GapDocument, ValidationDocument, agreeing, format_ns,
-    printable_path,
+    CalibratedCount, CauseKind, Document, GapDocument, ValidationDocument, agreeing, format_ns, printable_path,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -36,7 +34,7 @@ impl IdleReport<'_> {
         self.gaps.cpus.iter().map(|cpu| cpu.runtime_ns).sum()
     }
 
-    pub(super) fn noise_ns(&self) -> u64 {
+    pub(crate) fn noise_ns(&self) -> u64 {
         self.gaps.cpus.iter().map(|cpu| cpu.noise_ns).sum()
     }
 
@@ -64,55 +62,6 @@ impl IdleReport<'_> {
     /// A time from the beginning of the run, ns.
     pub(crate) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
-    }
-
-    /// The answer in a sentence or two.
-    pub fn verdict(&self) -> String {
-        if let Some(validation) = self.validation {
-            return crate::idle::validation::verdict(validation);
-        }
-        let ended = self.document.ended.as_ref();
-        if let Some(ended) = ended.filter(|ended| ended.reason.is_failure()) {
-            let detail = ended.detail.as_deref().unwrap_or("it failed");
-            return format!("Ended early: {detail}. {}", self.what_was_found());
-        }
-        let found = self.what_was_found();
-        let interrupted = ended.filter(|ended| ended.reason == EndReason::Interrupted);
-        match interrupted.and_then(|_| end_in_words(self.document)) {
-            Some(end) => format!("{found} {end}"),
-            None => found,
-        }
-    }
-
-    fn what_was_found(&self) -> String {
-        let (runtime, noise) = (self.runtime_ns(), self.noise_ns());
-        if runtime == 0 {
-            return "The loops did not get to run: the CPUs had no idle time at all.".to_owned();
-        }
-        let cut = if self.document.ended.is_none() { "Cut short. " } else { "" };
-        let cpus = self.gaps.cpus.len();
-        let mut verdict = format!(
-            "{cut}A loop that wanted {} got {} of {}",
-            counted(cpus, "CPU"),
-            percent(runtime.saturating_sub(noise), runtime),
-            format_ns(runtime / cpus.max(1) as u64)
-        );
-        let most: Vec<String> = (self.gaps.causes.iter().take(3))
-            .filter(|cause| cause.kind != CauseKind::NotFollowed)
-            .map(|cause| format!("{} {}", self.cause(cause.kind, cause.name), percent(cause.total_ns, runtime)))
-            .collect();
-        if !most.is_empty() {
-            let _ = write!(verdict, "; most of the rest went to {}", most.join(", "));
-        }
-        verdict.push('.');
-        if let Some(longest) = self.gaps.longest.first() {
-            let _ = write!(verdict, " Longest gap: {} on CPU {}", format_ns(longest.length_ns), longest.cpu);
-            if longest.kind != CauseKind::NotFollowed {
-                let _ = write!(verdict, ", mostly {}", self.cause(longest.kind, longest.name));
-            }
-            verdict.push('.');
-        }
-        verdict
     }
 }
 

@@ -4,22 +4,19 @@ use crate::layout::{agreeing, counted, microseconds, table};
 use punctual_recording::{SeenKeystroke, ValidationDocument, format_ns};
 use std::fmt::Write as _;
 
-/// What the paper of 2014 found (Olawuyi and others, II.c): the loop 9.76 ms, the program 7.42 ms.
-const PAPER: &str = "the paper of 2014: 2.34 ms of 9.76 ms";
-
 /// Means over the keystrokes, ns: they add up as each keystroke does.
-pub(super) struct Means {
-    pub(super) count: usize,
-    pub(super) undisturbed: bool,
-    pub(super) gap: u64,
-    pub(super) program: u64,
-    pub(super) parts: Vec<(&'static str, u64)>,
-    pub(super) thread: Option<u64>,
+pub(crate) struct Means {
+    pub(crate) count: usize,
+    pub(crate) undisturbed: bool,
+    pub(crate) gap: u64,
+    pub(crate) program: u64,
+    pub(crate) parts: Vec<(&'static str, u64)>,
+    pub(crate) thread: Option<u64>,
 }
 
 /// Over the keystrokes during which nothing else had the CPU, if there are five of them; otherwise over those of which
 /// it is known what had it, and if there are none, over all.
-pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
+pub(crate) fn means(document: &ValidationDocument) -> Option<Means> {
     let mut taken: Vec<&SeenKeystroke> = document.seen.iter().filter(|seen| seen.is_undisturbed()).collect();
     let undisturbed = taken.len() >= 5;
     if !undisturbed {
@@ -49,26 +46,6 @@ pub(super) fn means(document: &ValidationDocument) -> Option<Means> {
         parts,
         thread: are_known.then(|| mean(&|seen| seen.thread_ns.unwrap_or(0))),
     })
-}
-
-/// The answer in a sentence.
-pub fn verdict(document: &ValidationDocument) -> String {
-    let Some(means) = means(document) else {
-        return "No keystroke was seen: the loop did not get to run, or was stopped before the first.".to_owned();
-    };
-    let of = if means.undisturbed { " during which nothing else had the CPU" } else { "" };
-    let parts: Vec<String> = (means.parts.iter())
-        .filter(|(_, ns)| *ns > 0)
-        .map(|(name, ns)| format!("{} {}", name.replace('_', " "), format_ns(*ns)))
-        .collect();
-    format!(
-        "The program sees {} of a keystroke, the idle loop {} (means of {}{of}): {} is hidden from the program: {} ({PAPER}).",
-        format_ns(means.program),
-        format_ns(means.gap),
-        means.count,
-        format_ns(means.gap.saturating_sub(means.program)),
-        parts.join(", "),
-    )
 }
 
 /// The tables.
@@ -137,6 +114,7 @@ pub fn text(document: &ValidationDocument) -> String {
 mod tests {
     use super::*;
     use crate::idle::answer::ValidationRow;
+    use crate::verdict::idle::keystrokes_verdict;
     use punctual_recording::{Keystroke, KeystrokeParts, VALIDATION_SCHEMA};
 
     fn json(document: &ValidationDocument) -> serde_json::Value {
@@ -169,7 +147,7 @@ mod tests {
     #[test]
     fn the_difference_is_assigned() {
         let followed = document(true);
-        let said = verdict(&followed);
+        let said = keystrokes_verdict(&followed);
         assert!(said.contains("80.0 us is hidden from the program: interrupt 10.0 us, wake 20.0 us"), "{said}");
         let json = json(&followed);
         let means = &json["means"];
@@ -187,7 +165,7 @@ mod tests {
         let means = means(&some).unwrap();
         assert_eq!((means.count, means.thread, means.undisturbed), (2, Some(7_440_000), false));
         some.seen.iter_mut().for_each(lose);
-        assert!(verdict(&some).contains("before read"), "{}", verdict(&some));
+        assert!(keystrokes_verdict(&some).contains("before read"), "{}", keystrokes_verdict(&some));
         assert!(json(&some)["means"]["thread_ns"].is_null());
     }
 
@@ -196,9 +174,9 @@ mod tests {
         let blind = document(false);
         assert!(text(&blind).contains("without BPF"));
         assert!(json(&blind)["seen"][0]["parts"].is_null());
-        assert!(verdict(&blind).contains("before read"), "{}", verdict(&blind));
+        assert!(keystrokes_verdict(&blind).contains("before read"), "{}", keystrokes_verdict(&blind));
         let empty = ValidationDocument::default();
-        assert!(verdict(&empty).contains("No keystroke") && json(&empty)["means"].is_null());
+        assert!(keystrokes_verdict(&empty).contains("No keystroke") && json(&empty)["means"].is_null());
         text(&empty);
     }
 }

@@ -17,9 +17,12 @@
 //! (`timing/src/result.rs`).
 
 pub(crate) mod compare;
+mod cycles;
 pub(crate) mod device;
 pub(crate) mod devices;
+pub(crate) mod idle;
 pub(crate) mod interact;
+mod log;
 pub(crate) mod recording;
 pub(crate) mod reserve;
 pub(crate) mod why;

@@ -1,0 +1,239 @@
+//! Of loops: how often their cycles took longer than their period.
+
+use crate::layout::{counted, grouped};
+use crate::recording::cycles::{LoopCycles, longest};
+use punctual_recording::{AfterOverrun, CycleCount, Limit, agreeing, format_ns, printable};
+
+/// The most names in a sentence; the table has all.
+const MAX_NAMED: usize = 3;
+
+impl LoopCycles {
+    /// The answer in a sentence or two.
+    pub fn verdict(&self) -> String {
+        let untold = self.untold();
+        match self.told() {
+            Some(told) if untold.is_empty() => told,
+            Some(told) => format!("{told} {untold}"),
+            None if untold.is_empty() => format!(
+                "No cycle of {} was seen to end: one ends with a sleep, and a loop that is always behind never sleeps.",
+                format_ns(self.period_ns)
+            ),
+            None => untold,
+        }
+    }
+
+    /// A limit that was exceeded, or could not be judged, as a sentence with a space before.
+    pub fn over_limit(&self, limit: &Limit) -> String {
+        match limit.found_ns {
+            None => match (self.longest_ns(), self.untold_names()) {
+                (Some(longest), Some(names)) => format!(
+                    " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
+                    format_ns(longest)
+                ),
+                _ => " No limit on the cycles can be judged: none was counted.".to_owned(),
+            },
+            Some(found) if limit.exceeded => {
+                let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
+                let longest = self.by_name.values().max_by_key(|count| longest(count));
+                match longest.and_then(CycleCount::longest_row_in_words) {
+                    Some(row) => format!(
+                        " Over the limit: {row} took {found} without a wait in between, and each of them that long at most; {allowed} is allowed."
+                    ),
+                    None => format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed."),
+                }
+            }
+            Some(_) => String::new(),
+        }
+    }
+
+    /// The sentence about threads whose cycles were counted, if there were any.
+    fn told(&self) -> Option<String> {
+        let period = format_ns(self.period_ns);
+        let rows: Vec<(&str, &CycleCount)> =
+            self.worst_first().into_iter().filter(|(_, count)| count.cycles > 0).collect();
+        let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
+        let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
+            .map(|(name, count)| {
+                let least = if count.starved > 0 { "at least " } else { "" };
+                let of = format!("{least}{}", counted(count.own_cycles(), "cycle"));
+                let (often, longest) = (how_often(count), longest_in_words(count));
+                let ending = match count.ending {
+                    0 => String::new(),
+                    ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
+                };
+                (printable(name), format!("in {often} of {of}{ending}, {longest}"))
+            })
+            .collect();
+        let Some((first, others)) = over.split_first() else {
+            let sum = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+            let (all, unseen) = (grouped(sum(|count| count.cycles)), sum(|count| count.unseen));
+            let none = match unseen {
+                0 => format!("No cycle of {all} took longer than {period}"),
+                _ => format!(
+                    "No cycle that was seen took longer than {period}: {all} were, {} {} not",
+                    grouped(unseen),
+                    agreeing(unseen, "was", "were")
+                ),
+            };
+            return Some(format!(
+                "{none}; the longest took {}.{}{}",
+                format_ns(longest),
+                not_woken(&rows),
+                held(&rows)
+            ));
+        };
+        let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
+        let (name, often) = first;
+        let more = [not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
+        Some(format!("{name} took longer than {period} {often}{others}.{more}"))
+    }
+
+    /// The sentence about the others; empty if there are none.
+    fn untold(&self) -> String {
+        self.untold_names().map_or_else(String::new, |names| {
+            format!("The cycles of {names} cannot be counted: nothing says which wakeups begin one.")
+        })
+    }
+
+    /// The threads whose cycles cannot be counted, if there are any. Among threads of one name it may be only some.
+    pub(crate) fn untold_names(&self) -> Option<String> {
+        let name = |(name, count): (&String, &CycleCount)| match count.cycles {
+            0 => printable(name),
+            _ => format!("{} of {}", counted(count.untold, "more thread"), printable(name)),
+        };
+        let names: Vec<String> = self.by_name.iter().filter(|(_, count)| count.untold > 0).map(name).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let others = names.len().saturating_sub(MAX_NAMED);
+        let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
+        Some(format!("{}{more}", names[..names.len().min(MAX_NAMED)].join(", ")))
+    }
+}
+
+/// How many cycles took too long. A wakeup that nobody saw may have begun a cycle of its own, or may hide one that
+/// overran; a long cycle may be several.
+fn how_often(count: &CycleCount) -> String {
+    let seen = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
+    let least = seen.max(count.least_overruns());
+    let after = count.after_overrun();
+    if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
+        let may_be_more = count.unseen > 0 || count.not_made_up > 0 || count.starved > 0;
+        let least = if may_be_more { "at least " } else { "" };
+        return format!("{least}{}", grouped(count.own_overruns()));
+    }
+    let may_hold_several = after != AfterOverrun::Skips && (count.not_woken > 0 || count.starved > 0);
+    if least == 0 {
+        let (_, most) = count.own_overruns_between();
+        format!("0 to {}", grouped(most.saturating_add(count.unseen)))
+    } else if count.unseen > 0 || may_hold_several {
+        format!("at least {}", grouped(least))
+    } else {
+        grouped(least)
+    }
+}
+
+/// The longest cycle, or the longest row of cycles without a wait in between.
+fn longest_in_words(count: &CycleCount) -> String {
+    let longest = format_ns(count.longest_ns);
+    match (count.longest_row_in_words(), count.unseen) {
+        // A stop after its cycle, which looks like a sleep within it, is none of it.
+        (Some(row), 0) if count.longest_slept => format!("the longest stretch {longest} at most, {row}"),
+        (Some(row), _) if count.longest_slept => format!("the longest stretch that was seen {longest} at most, {row}"),
+        (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
+        // It may have begun with a wakeup that nobody saw.
+        (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),
+        (None, 0) => format!("{longest} at most"),
+        (None, _) => format!("the longest seen {longest}"),
+    }
+}
+
+/// The sentence about periods that began without a wakeup, with a space before; empty if there are none.
+fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
+    let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+    let without = sum(&|count| count.not_woken.saturating_add(count.starved_within));
+    let within = sum(&CycleCount::all_began_within);
+    if without == 0 {
+        return String::new();
+    }
+    let periods = counted(sum(&CycleCount::all_periods), "period");
+    if within == 0 {
+        return format!(" Of {periods} {} began without a wakeup that was seen.", grouped(without));
+    }
+    let unseen = match without - within {
+        0 => String::new(),
+        unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
+    };
+    let within_of: Vec<_> = rows.iter().filter(|(_, count)| count.all_began_within() > 0).collect();
+    let first = within_of.first().map(|(_, count)| count.after_overrun());
+    let common = first.filter(|first| within_of.iter().all(|(_, other)| other.after_overrun() == *first));
+    let meaning = if common.is_some() || within_of.len() > MAX_NAMED {
+        what_becomes_of_them(common, sum(&|count| count.not_made_up))
+    } else {
+        let of = |(name, count): &&(&str, &CycleCount)| {
+            let meaning = what_becomes_of_them(Some(count.after_overrun()), count.not_made_up);
+            let begin = if meaning.starts_with("The loop") { "The loop" } else { "the loop" };
+            meaning.replacen(begin, &printable(name), 1)
+        };
+        within_of.iter().map(of).collect::<Vec<String>>().join(" ")
+    };
+    format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
+}
+
+/// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.
+fn starved(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.starved).sum::<u64>() {
+        0 => String::new(),
+        starved => format!(
+            " Fewer than half of the periods of {} began with a wakeup: cycles between which {} not sleep cannot be told apart, and count as one.",
+            counted(starved, "thread"),
+            agreeing(starved, "it does", "they do")
+        ),
+    }
+}
+
+/// The sentence about overruns of cycles in which the thread slept, with a space before; empty if there are none.
+fn slept(rows: &[(&str, &CycleCount)]) -> String {
+    // Those that no single wakeup proves, although each unseen wakeup were within another one.
+    let of = |count: &CycleCount| {
+        count.overruns.saturating_sub(count.unseen).saturating_sub(count.ending).saturating_sub(count.certain)
+    };
+    match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
+        0 => String::new(),
+        slept => format!(
+            " In {} the thread slept on its way: for something else, or in a control group that was frozen, which looks the same.",
+            counted(slept, "overrun")
+        ),
+    }
+}
+
+/// The sentence about cycles that were due while their thread was held, with a space before; empty if there are none.
+fn held(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.held).sum::<u64>() {
+        0 => String::new(),
+        held => format!(
+            " {} {} due while the sleeping thread was stopped, frozen or kept from every CPU.",
+            counted(held, "cycle"),
+            agreeing(held, "was", "were")
+        ),
+    }
+}
+
+/// What becomes of periods that begin within the previous cycle, if all loops do the same.
+fn what_becomes_of_them(after: Option<AfterOverrun>, not_made_up: u64) -> String {
+    match after {
+        Some(AfterOverrun::CatchesUp) if not_made_up > 0 => {
+            "The loop catches up: those of these that it made up for are overruns.".to_owned()
+        }
+        Some(AfterOverrun::CatchesUp) => "The loop catches up: each of these is an overrun.".to_owned(),
+        Some(AfterOverrun::Skips) => "The loop skips these: each run of them is one overrun.".to_owned(),
+        Some(AfterOverrun::MakesUpFor(limit)) => format!(
+            "The loop makes up for {} in a row at most and drops the others: each run of them is at least one overrun.",
+            counted(limit, "period")
+        ),
+        Some(AfterOverrun::Unknown) | None => {
+            "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun."
+                .to_owned()
+        }
+    }
+}
