@@ -5,8 +5,8 @@ use crate::layout::{agreeing, counted, grouped, table};
 use punctual_modem::SAMPLE_RATE;
 use punctual_modem::adapter::time_of;
 use punctual_modem::arq::Side;
-use punctual_modem::office::{EndRun, FileRun, LineRun, NUMBERS};
-use punctual_modem::station::{CallEnding, CallRecord};
+use punctual_modem::office::{EndRun, LineRun, NUMBERS};
+use punctual_modem::station::CallRecord;
 use punctual_recording::format_ns;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -24,63 +24,6 @@ pub struct Lined<'a> {
 }
 
 impl Lined<'_> {
-    /// The outcome, in a sentence.
-    pub fn verdict(&self) -> String {
-        if let Some(file) = &self.run.file {
-            return self.of_file(file);
-        }
-        let connected = |end: &EndRun| end.calls.iter().filter(|call| call.bits_per_second > 0).count();
-        let ends = &self.run.ends;
-        let bytes: u64 = ends.iter().flat_map(|end| &end.calls).map(|call| call.received).sum();
-        let calls = ends.iter().map(connected).max().unwrap_or_default();
-        let lost = self.run.lost.as_ref().map(|lost| format!("Carrier lost: {lost}; ")).unwrap_or_default();
-        let way = if ends.len() == 2 { "over the line" } else { "received" };
-        format!("{lost}{} connected, {} {way}; {}.", counted(calls, "call"), counted(bytes, "byte"), self.lateness())
-    }
-
-    fn lateness(&self) -> String {
-        match (self.run.left_out_ns, self.run.late_blocks) {
-            (0, 0) => "the line was never late".to_owned(),
-            (0, late) => format!("the line waited for this machine {}", counted(late, "time")),
-            (left_out, _) => format!("the line stood still for {}", format_ns(left_out)),
-        }
-    }
-
-    /// The same for one file.
-    fn of_file(&self, file: &FileRun) -> String {
-        let bytes = counted(file.bytes, "byte");
-        match (file.is_through, file.length) {
-            (true, Some(_)) => {
-                format!("{bytes} sent, and the other end has acknowledged the last; {}.", self.lateness())
-            }
-            (true, None) => format!("{bytes} received, and the other end hung up after the last; {}.", self.lateness()),
-            (false, Some(length)) => {
-                format!("The file was not sent: {}; {bytes} of {} acknowledged.", self.why(), grouped(length))
-            }
-            (false, None) => format!("The file did not arrive: {}; {bytes} received.", self.why()),
-        }
-    }
-
-    /// Why a file is not through.
-    fn why(&self) -> String {
-        if let Some(lost) = &self.run.lost {
-            return format!("carrier lost, {lost}");
-        }
-        let last = self.run.ends.iter().filter_map(|end| end.calls.last()).next_back();
-        match last.map(|call| call.ending) {
-            None => "no call came about",
-            Some(CallEnding::Open) => "this end was ended during the call",
-            Some(CallEnding::HungUp) => "this end hung up",
-            Some(CallEnding::FarHungUp) => "the other end hung up",
-            Some(CallEnding::NoAnswer) => "nobody answered",
-            Some(CallEnding::Busy) => "the called end was in a call",
-            Some(CallEnding::Unobtainable) => "the exchange did not understand the number",
-            Some(CallEnding::NoLink) => "the modems were connected, but came to no link",
-            Some(CallEnding::LinkFailed) => "the other end stopped answering",
-        }
-        .to_owned()
-    }
-
     /// 1 if the other end was lost, or a file did not pass.
     pub fn exit_code(&self) -> u8 {
         u8::from(self.run.lost.is_some() || self.run.file.is_some_and(|file| !file.is_through))
@@ -282,6 +225,8 @@ fn rows_of(end: &EndRun) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_modem::office::FileRun;
+    use punctual_modem::station::CallEnding;
 
     fn run(ending: Option<CallEnding>, lost: Option<&str>, file: Option<FileRun>) -> LineRun {
         let call = |ending| CallRecord {

@@ -68,7 +68,7 @@ pub struct LiveSent<'a> {
 
 impl LiveSent<'_> {
     /// Whether more than one call made an attempt.
-    fn is_many(&self) -> bool {
+    pub(crate) fn is_many(&self) -> bool {
         self.modems > 1
     }
 
@@ -85,24 +85,6 @@ impl LiveSent<'_> {
 }
 
 impl Sent<'_> {
-    /// The outcome, in a sentence.
-    pub fn verdict(&self) -> String {
-        let (successes, attempts) = (self.transfer.successes(), self.transfer.attempts.len());
-        let what = if self.live.as_ref().is_some_and(LiveSent::is_many) { "call" } else { "attempt" };
-        let cut = if self.interrupted { "; interrupted" } else { "" };
-        match self.transfer.seconds() {
-            Some(seconds) => {
-                format!(
-                    "{successes} of {} arrived exact, in {:.3} s on average{cut}.",
-                    counted(attempts, what),
-                    seconds.mean
-                )
-            }
-            None if attempts == 0 => format!("No attempt was finished{cut}."),
-            None => format!("None of {} arrived{cut}.", counted(attempts, what)),
-        }
-    }
-
     /// 0 if every requested attempt arrived, and nothing differed from the request; otherwise 1.
     pub fn exit_code(&self) -> u8 {
         let otherwise = |live: &LiveSent<'_>| !live.refused.is_empty() || live.load_failure.is_some();
@@ -120,23 +102,6 @@ pub struct Stalled<'a> {
     pub rows: &'a [StallRow],
     /// Rows are missing, because somebody stopped it.
     pub interrupted: bool,
-}
-
-impl Stalled<'_> {
-    /// The outcome, in a sentence.
-    pub fn verdict(&self) -> String {
-        let longest = |of: fn(&StallRow) -> bool| self.rows.iter().filter(|row| of(row)).map(|row| row.length_ns).max();
-        let shortest =
-            |of: fn(&StallRow) -> bool| self.rows.iter().filter(|row| of(row)).map(|row| row.length_ns).min();
-        let ms = |ns: Option<u64>| ns.map_or_else(|| "none".to_owned(), punctual_recording::format_ns);
-        let cut = if self.interrupted { "; interrupted" } else { "" };
-        format!(
-            "Slack {}. Longest stall that harmed no call: {}; shortest after which one trained again: {}{cut}.",
-            punctual_recording::format_ns(self.experiment.setup.slack_ns()),
-            ms(longest(|row| row.unharmed == row.calls)),
-            ms(shortest(|row| row.retrained > 0)),
-        )
-    }
 }
 
 fn direction_name(direction: Direction) -> &'static str {

@@ -23,6 +23,7 @@ pub(crate) mod devices;
 pub(crate) mod idle;
 pub(crate) mod interact;
 mod log;
+mod modem;
 pub(crate) mod recording;
 pub(crate) mod reserve;
 pub(crate) mod why;

@@ -8,7 +8,6 @@ pub use answer::StudyAnswer;
 pub use page::page;
 pub use text::text;
 
-use crate::layout::counted;
 use crate::next::NextStep;
 use punctual_modem::tables::{Class, Row, Tables};
 use punctual_modem::transfer::Ending;
@@ -41,22 +40,6 @@ pub struct Studied<'a> {
 }
 
 impl Studied<'_> {
-    /// The outcome, in a sentence.
-    pub fn verdict(&self) -> String {
-        let tables = self.tables;
-        let (agree, whole) = tables.agreeing();
-        let cut = if self.interrupted { "; interrupted" } else { "" };
-        if whole == 0 {
-            return format!("No row has all of its attempts{cut}.");
-        }
-        let of = if whole < tables.rows.len() {
-            format!(" of {} that are whole", counted(whole, "row"))
-        } else {
-            format!(" of {}", counted(whole, "row"))
-        };
-        format!("{agree}{of} come out as in the paper: sufficient, marginal or insufficient{cut}.")
-    }
-
     /// The rows that came out differently from the paper.
     fn differing(&self) -> Vec<&Row> {
         let clean = self.tables.clean_s().unwrap_or(0.0);
