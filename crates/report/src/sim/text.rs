@@ -1,5 +1,6 @@
 //! The results of the simulator: the ledger of the papers, one experiment, a what-if, a plane.
 
+use crate::verdict::sim::{ledger_verdict, outcome_verdict};
 use punctual_recording::Distribution;
 use punctual_recording::{agreeing, counted};
 use punctual_sim::experiment::{
@@ -109,27 +110,6 @@ fn contradicted_text<'a>(rows: impl Iterator<Item = &'a LedgerRow>, out: &mut St
     }
 }
 
-/// One sentence about the ledger: it counts predictions alone, and names fitted and contradicted rows.
-pub fn ledger_verdict(ledger: &Ledger) -> String {
-    let fitted = ledger.counts.get(&Class::Fitted).copied().unwrap_or(0);
-    let (all, holding, contradicted) = (ledger.predictions(), ledger.holding(), ledger.contradicted());
-    let begin = match ledger.interrupted {
-        false => counted(all, "prediction"),
-        true => format!("Interrupted: {} of {all} predictions were judged", all - ledger.open()),
-    };
-    let head = format!("{begin}: {holding} hold, {contradicted} are contradicted by the papers");
-    let failing = match ledger.failing() {
-        0 => String::new(),
-        failing => format!(", {failing} FAIL"),
-    };
-    let unjudged = ledger.rows.len() - all - fitted;
-    format!(
-        "{head}{failing}; {} {} fitted, {unjudged} more cannot fail and are not counted.",
-        counted(fitted, "row"),
-        agreeing(fitted, "is", "are")
-    )
-}
-
 /// The ledger for people.
 pub fn ledger_text(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)], mutations: Option<&[Turned]>) -> String {
     let mut out = ledger_verdict(ledger);
@@ -167,35 +147,6 @@ pub fn ledger_text(ledger: &Ledger, ranges: &[(FittedNote, Vec<Moved>)], mutatio
         }
     }
     out
-}
-
-/// One sentence about an experiment.
-pub fn outcome_verdict(outcome: &Outcome) -> String {
-    let count = |of: &dyn Fn(&LedgerRow) -> bool| outcome.rows.iter().filter(|row| of(row)).count();
-    let predictions = count(&|row| row.class == Class::Prediction);
-    let holding = count(&|row| row.class == Class::Prediction && row.holds == Some(true));
-    let contradicted =
-        count(&|row| row.class == Class::Prediction && row.holds == Some(false) && row.contradicted.is_some());
-    let failing = count(&LedgerRow::fails);
-    if predictions == 0 {
-        return format!("{} predicts nothing.", outcome.name);
-    }
-    let judged = predictions - count(&|row| row.class == Class::Prediction && row.is_open());
-    if judged == 0 && !outcome.interrupted {
-        return format!("{} predicts nothing of this case.", outcome.name);
-    }
-    let mut out = format!("{}: {holding} of {} hold", outcome.name, counted(judged, "prediction"));
-    if contradicted > 0 {
-        let _ = write!(out, ", {contradicted} contradicted");
-    }
-    if failing > 0 {
-        let _ = write!(out, ", {failing} FAIL");
-    }
-    match (outcome.interrupted, predictions - judged) {
-        (false, 0) => out + ".",
-        (false, open) => format!("{out}; {open} more belong to cases that were not asked for."),
-        (true, open) => format!("Interrupted. {out}; {open} more were not judged."),
-    }
 }
 
 /// An experiment for people: paper against simulated, point by point.

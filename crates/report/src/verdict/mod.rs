@@ -26,4 +26,5 @@ mod log;
 mod modem;
 pub(crate) mod recording;
 pub(crate) mod reserve;
+pub(crate) mod sim;
 pub(crate) mod why;

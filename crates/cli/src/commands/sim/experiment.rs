@@ -91,7 +91,7 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     let found = ExperimentSweep { grid: &grid, points: &points, interrupted };
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
-        let verdict = punctual_report::sim::sweep::experiment_verdict(&found);
+        let verdict = punctual_report::experiment_sweep_verdict(&found);
         let page = plane_html(&grid, &cells, experiment.name(), "punctual sim run", &verdict);
         code = code.max(written.write(path, page));
     }

@@ -86,7 +86,7 @@ fn page_of(grid: &Sweep, points: &[Point], interrupted: bool, title: &str) -> Re
         Axis { name: format!("{}{unit}", axis.name), ..axis.clone() }
     };
     let drawn = Sweep::new(grid.axes().iter().map(with_unit).collect())?;
-    let verdict = punctual_report::sim::sweep::verdict(grid, points, interrupted);
+    let verdict = punctual_report::whatif_sweep_verdict(grid, points, interrupted);
     Ok(plane_html(&drawn, &cells, title, "punctual sim whatif", &verdict))
 }
 

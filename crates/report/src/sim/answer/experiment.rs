@@ -2,7 +2,7 @@
 
 use super::row::{AssumptionRow, FittedRow, PointRow};
 use crate::answer::Answer;
-use crate::sim::text::outcome_verdict;
+use crate::verdict::sim::outcome_verdict;
 use punctual_sim::experiment::Outcome;
 use punctual_sim::time::NANOSECOND;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use super::row::{AssumptionRow, FittedRow, PointRow};
 use crate::answer::Answer;
-use crate::sim::text::ledger_verdict;
+use crate::verdict::sim::ledger_verdict;
 use punctual_sim::experiment::{Class, FittedNote, Moved};
 use punctual_sim::ledger::{Ledger, Turned};
 use serde::Serialize;

@@ -1,7 +1,8 @@
 //! Sweeps over a grid: of one case of an experiment, and of a `sim whatif`.
 
 use crate::answer::{Answer, Named};
-use crate::sim::sweep::{self, ExperimentSweep};
+use crate::sim::sweep::ExperimentSweep;
+use crate::verdict::sim::{experiment_sweep_verdict, whatif_sweep_verdict};
 use punctual_sim::sweep::Sweep;
 use punctual_sim::swept;
 use serde::Serialize;
@@ -72,7 +73,7 @@ impl<'a> ExperimentSweepAnswer<'a> {
         });
         ExperimentSweepAnswer {
             schema: "punctual.sim-sweep/1",
-            verdict: sweep::experiment_verdict(found),
+            verdict: experiment_sweep_verdict(found),
             exit_code: u8::from(interrupted),
             interrupted,
             axes: grid.axes().iter().map(|axis| axis.name.as_str()).collect(),
@@ -126,7 +127,7 @@ impl WhatifSweepAnswer {
         });
         WhatifSweepAnswer {
             schema: "punctual.whatif-sweep/1",
-            verdict: sweep::verdict(grid, points, interrupted),
+            verdict: whatif_sweep_verdict(grid, points, interrupted),
             exit_code: 0,
             interrupted,
             points: rows.collect(),
