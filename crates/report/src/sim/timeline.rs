@@ -2,7 +2,7 @@
 
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{coordinate, escape, number};
-use crate::layout::counted;
+use crate::verdict::sim::timeline_verdict;
 use punctual_sim::observe::Level;
 use punctual_sim::recorded::{Timeline, TimelineSlice};
 use punctual_sim::time::{MICROSECOND, MILLISECOND, NEVER, Picoseconds, SECOND};
@@ -282,22 +282,15 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
     let from = timeline.slices.iter().map(|shown| shown.slice.start).min().unwrap_or(0);
     let to = timeline.slices.iter().map(|shown| shown.slice.end).max().unwrap_or(from);
     let rows = rows(timeline);
-    let head = |verdict: &str, parts: &[Part]| {
-        let head = Head { title, context: "punctual sim timeline", verdict, next: &[], warnings: &[], blind: &[] };
+    let verdict = timeline_verdict(timeline);
+    let head = |parts: &[Part]| {
+        let context = "punctual sim timeline";
+        let head = Head { title, context, verdict: &verdict, next: &[], warnings: &[], blind: &[] };
         standing(&head, parts, "")
     };
     if rows.is_empty() {
-        return head("Nothing ran.", &[]);
+        return head(&[]);
     }
-    let waits = timeline.activations.iter().filter(|done| done.thread.is_some() && done.unit.arrival != NEVER);
-    let longest = waits.map(|done| done.latency()).max();
-    let slices = timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count();
-    let verdict = format!(
-        "{} in {} ms{}.",
-        counted(slices, "slice"),
-        number((to - from) as f64 / MILLISECOND as f64),
-        longest.map_or(String::new(), |longest| format!("; the longest time from due to start is {}", micros(longest)))
-    );
     let lanes = format!(
         "<p class=\"soft\">A lane shows when something ran; hold the pointer over a bar for its name, level and \
          length. The line below a thread's lane runs from the time its work was due to the time it began. Slices \
@@ -309,7 +302,7 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
         Part::new("totals", "Where the time went", totals(&rows, to - from)),
         Part::new("slices", "Slice by slice", listing(timeline)),
     ];
-    head(&verdict, &parts)
+    head(&parts)
 }
 
 #[cfg(test)]
@@ -329,7 +322,7 @@ mod tests {
             assert!(html.contains(lane), "{lane}");
         }
         let ran = timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count();
-        assert!(html.contains(&format!("{ran} slices in 50 ms")));
+        assert!(html.contains(&format!("{ran} slices in 50.0 ms")));
     }
 
     #[test]

@@ -1,11 +1,16 @@
-//! Of simulations: what-ifs and experiments at the points of a grid, experiments beside their papers, and the ledger of all.
+//! Of simulations: what-ifs and experiments at the points of a grid, experiments beside their papers, the ledger of all, and
+//! who ran when.
 
 use crate::layout::{agreeing, counted, grouped};
 use crate::sim::ExperimentSweep;
+use punctual_recording::format_ns;
 use punctual_sim::experiment::{Class, LedgerRow, Outcome};
 use punctual_sim::ledger::Ledger;
+use punctual_sim::observe::Level;
+use punctual_sim::recorded::Timeline;
 use punctual_sim::sweep::Sweep;
 use punctual_sim::swept::Point;
+use punctual_sim::time::{NANOSECOND, NEVER};
 use std::fmt::Write as _;
 
 /// One sentence about a case of an experiment at the points of a grid.
@@ -103,4 +108,25 @@ pub(crate) fn outcome_verdict(outcome: &Outcome) -> String {
         (false, open) => format!("{out}; {open} more belong to cases that were not asked for."),
         (true, open) => format!("Interrupted. {out}; {open} more were not judged."),
     }
+}
+
+/// One sentence about the experiments there are.
+pub fn experiments_verdict(count: usize) -> String {
+    format!("{} come with the program; `punctual sim run NAME` runs one.", counted(count, "experiment"))
+}
+
+/// One sentence about who ran when: how many slices there are, and how late work began at most.
+pub fn timeline_verdict(timeline: &Timeline) -> String {
+    let ran = timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count();
+    let from = timeline.slices.iter().map(|shown| shown.slice.start).min().unwrap_or(0);
+    let to = timeline.slices.iter().map(|shown| shown.slice.end).max().unwrap_or(from);
+    if ran == 0 {
+        return "Nothing ran.".to_owned();
+    }
+    let waits = timeline.activations.iter().filter(|done| done.thread.is_some() && done.unit.arrival != NEVER);
+    let longest = waits.map(|done| done.latency()).max();
+    let began = longest.map_or_else(String::new, |longest| {
+        format!("; work began {} after it was due at most", format_ns(longest / NANOSECOND))
+    });
+    format!("{} in {}{began}.", counted(ran, "slice"), format_ns((to - from) / NANOSECOND))
 }

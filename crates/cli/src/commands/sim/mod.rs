@@ -56,10 +56,7 @@ fn list(output: Output) -> anyhow::Result<u8> {
         0,
         || ExperimentsAnswer::new(&experiments),
         || {
-            let mut text = format!(
-                "{} experiments come with the program; `punctual sim run NAME` runs one.\n\n",
-                experiments.len()
-            );
+            let mut text = format!("{}\n\n", punctual_report::experiments_verdict(experiments.len()));
             for (name, experiment) in names().zip(&experiments) {
                 let cases: Vec<&str> = experiment.cases().collect();
                 text += &format!(
@@ -153,13 +150,7 @@ fn timeline(arguments: &SimTimelineArguments, output: Output) -> anyhow::Result<
     if let Some(path) = &arguments.perfetto {
         code = code.max(written.write(path, punctual_report::sim::trace::trace(&timeline)));
     }
-    let verdict = format!(
-        "{} stretches and {} finished activations between {} and {}.",
-        timeline.slices.len(),
-        timeline.activations.len(),
-        format_ns(arguments.from),
-        format_ns(to)
-    );
+    let verdict = punctual_report::timeline_verdict(&timeline);
     answer(output, &written, code, || Done::new("punctual.timeline/1", &verdict), || verdict.clone())
 }
 

@@ -1,6 +1,7 @@
 //! `sim list`.
 
 use crate::answer::Answer;
+use crate::verdict::sim::experiments_verdict;
 use punctual_sim::experiment::Experiment;
 use serde::Serialize;
 
@@ -29,7 +30,7 @@ impl<'a> ExperimentsAnswer<'a> {
             .map(|experiment| ExperimentRow { name: experiment.name(), cases: experiment.cases().collect() });
         ExperimentsAnswer {
             schema: "punctual.sim-list/1",
-            verdict: format!("{} experiments come with the program.", experiments.len()),
+            verdict: experiments_verdict(experiments.len()),
             exit_code: 0,
             experiments: rows.collect(),
         }
