@@ -12,14 +12,7 @@ pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
         lines.iter().filter(|line| line.available == wanted).map(|line| line.name.as_str()).collect()
     };
     let (lacking, limited) = (named(Availability::No), named(Availability::Limited));
-    let verdict = match (lacking.as_slice(), limited.as_slice()) {
-        ([], []) if !wanted.is_empty() => "All of this is available here.".to_owned(),
-        ([], []) => "This kernel and this user allow everything that punctual can use.".to_owned(),
-        ([], names) => format!("Everything is available here, with limits: {}.", names.join(", ")),
-        (names, _) => {
-            format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", "))
-        }
-    };
+    let verdict = punctual_report::capabilities_verdict(&lacking, &limited, !wanted.is_empty());
     if output.json {
         output::answer(CapabilitiesAnswer::new(&verdict, lines.iter().map(row).collect()), 0);
         return Ok(0);

@@ -58,12 +58,7 @@ pub(super) fn install(wanted: &Wanted<'_>, yes: bool) -> anyhow::Result<bool> {
 
 /// What is said of it afterwards; `next` is what to do with it.
 pub(super) fn verdict(wanted: &Wanted<'_>, was_missing: bool, next: &str) -> String {
-    let name = capitalized(wanted.name);
-    match (wanted.programs.is_empty(), was_missing) {
-        (true, _) => format!("{name} needs no programs: there is nothing to install."),
-        (false, true) => format!("{name} now has all that it needs: `{next}`"),
-        (false, false) => format!("{name} has all that it needs: there is nothing to do."),
-    }
+    punctual_report::installed_verdict(wanted.name, !wanted.programs.is_empty(), was_missing, next)
 }
 
 fn capitalized(name: &str) -> String {

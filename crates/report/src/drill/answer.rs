@@ -1,7 +1,8 @@
 //! The answers of `punctual drill`.
 
-use super::text::{DrillLine, DrillReport, list_verdict};
+use super::text::{DrillLine, DrillReport};
 use crate::answer::Answer;
+use crate::verdict::tools::drills_verdict;
 use serde::Serialize;
 
 /// What a drill did.
@@ -85,7 +86,7 @@ impl<'a> DrillListAnswer<'a> {
             blame: line.blame,
             name: line.name,
         });
-        let (verdict, drills) = (list_verdict(lines), drills.collect());
+        let (verdict, drills) = (drills_verdict(lines), drills.collect());
         DrillListAnswer { schema: "punctual.drill-list/1", verdict, exit_code: 0, drills }
     }
 }

@@ -1,6 +1,7 @@
 //! Fire drills, as text for people.
 
-use crate::layout::{counted, microseconds, table};
+use crate::layout::{microseconds, table};
+use crate::verdict::tools::drills_verdict;
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
 
@@ -49,24 +50,7 @@ pub struct InjectionRow {
 }
 
 impl DrillReport {
-    /// What the drill did, in one sentence.
-    pub fn verdict(&self) -> String {
-        let count = self.injections.len();
-        let Some(shortest) = self.injections.iter().map(|row| row.length_ns).min() else {
-            return format!("No {} was injected.", self.kind);
-        };
-        let longest = self.injections.iter().map(|row| row.length_ns).max().unwrap_or(shortest);
-        let times = if count == 1 { "once" } else { &counted(count, "time") };
-        let length = if format_ns(shortest) == format_ns(longest) {
-            format_ns(shortest)
-        } else {
-            format!("{} to {}", format_ns(shortest), format_ns(longest))
-        };
-        let (kind, name) = (self.kind, self.name);
-        format!("Injected {kind} {times} in {} for {length}; the culprit is `{name}`.", format_ns(self.duration_ns()))
-    }
-
-    fn duration_ns(&self) -> u64 {
+    pub(crate) fn duration_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
@@ -139,15 +123,6 @@ pub struct DrillLine {
     pub name: &'static str,
 }
 
-/// Which drills there are, in one sentence.
-pub(super) fn list_verdict(lines: &[DrillLine]) -> String {
-    let lacking: Vec<&str> = lines.iter().filter(|line| line.available == "no").map(|line| line.kind).collect();
-    if lacking.is_empty() {
-        return "Every drill is available here.".to_owned();
-    }
-    format!("Not available here: {}.", lacking.join(", "))
-}
-
 /// Which drills there are, as text.
 pub fn list_text(lines: &[DrillLine]) -> String {
     let rows = lines.iter().map(|line| {
@@ -155,7 +130,7 @@ pub fn list_text(lines: &[DrillLine]) -> String {
     });
     let mut text = format!(
         "{}\n\n{}\n",
-        list_verdict(lines),
+        drills_verdict(lines),
         table(&["drill", "here", "what happens", "kind of cause", "name"], 5..5, rows)
     );
     let reasons: Vec<&DrillLine> = lines.iter().filter(|line| line.available != "yes").collect();

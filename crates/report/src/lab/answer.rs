@@ -3,7 +3,7 @@
 use super::model::{
     GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, RankRow, SystemCauses, SystemReport, SystemStage,
 };
-use super::text::kernels_verdict;
+use super::text::verdict_on;
 use crate::answer::Answer;
 use crate::compare::CompareAnswer;
 use crate::{StageRow, after_comparison};
@@ -175,7 +175,7 @@ pub struct KernelsAnswer<'a> {
 impl<'a> KernelsAnswer<'a> {
     /// The answer for programs.
     pub fn new(kernels: &'a [KernelRow], exit_code: u8) -> KernelsAnswer<'a> {
-        KernelsAnswer { schema: "punctual.lab-kernels/1", verdict: kernels_verdict(kernels), exit_code, kernels }
+        KernelsAnswer { schema: "punctual.lab-kernels/1", verdict: verdict_on(kernels), exit_code, kernels }
     }
 }
 

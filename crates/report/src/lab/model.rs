@@ -1,11 +1,10 @@
 //! What a lab found.
 
 use crate::recording::together::together;
-use crate::verdict::compare::comparison_verdict;
-use crate::{StageRow, recording_verdict, stage_rows};
+use crate::{StageRow, stage_rows};
 use punctual_blame::{Cause, Split, summarize};
 use punctual_comparison::{Comparison, MIN_RUNS};
-use punctual_recording::{Document, Stage, agreeing, counted, format_ns};
+use punctual_recording::{Document, Stage};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -167,21 +166,21 @@ pub struct GuestReport {
 }
 
 /// A row of the table of stages.
-pub(super) struct SystemStage<'a> {
+pub(crate) struct SystemStage<'a> {
     pub(super) system: &'a SystemReport,
     /// All of its runs together.
-    pub(super) row: StageRow,
+    pub(crate) row: StageRow,
     /// The least and the greatest of its runs' maxima.
     pub(super) max_between: Option<(u64, u64)>,
 }
 
 impl SystemReport {
     /// All runs as one.
-    pub(super) fn together(&self) -> Option<Document> {
+    pub(crate) fn together(&self) -> Option<Document> {
         together(&self.documents)
     }
 
-    fn stages(&self) -> Vec<SystemStage<'_>> {
+    pub(crate) fn stages(&self) -> Vec<SystemStage<'_>> {
         let Some(document) = self.together() else { return Vec::new() };
         let rows = stage_rows(&document).into_iter().filter(|row| row.cpu.is_none());
         let with_spread = rows.map(|row| {
@@ -210,11 +209,6 @@ impl SystemReport {
     }
 }
 
-/// Figures by which systems are ranked: the furthest out that all of them have.
-type Figure = (&'static str, fn(&StageRow) -> Option<u64>);
-const RANKED_BY: [Figure; 3] =
-    [("99.99 %", |row| row.p99_99_ns), ("99.9 %", |row| row.p99_9_ns), ("99 %", |row| row.p99_ns)];
-
 impl LabReport<'_> {
     /// Every stage of every system: those of one stage are together, in the order of the stages.
     pub(super) fn stages(&self) -> Vec<SystemStage<'_>> {
@@ -225,7 +219,7 @@ impl LabReport<'_> {
     }
 
     /// Every guest, with its system.
-    pub(super) fn guests(&self) -> impl Iterator<Item = (&SystemReport, &GuestReport)> {
+    pub(crate) fn guests(&self) -> impl Iterator<Item = (&SystemReport, &GuestReport)> {
         self.systems.iter().flat_map(|system| system.guests.iter().map(move |guest| (system, guest)))
     }
 
@@ -237,54 +231,6 @@ impl LabReport<'_> {
             notes.iter().map(|note| format!("{}: {note}", system.name)).collect()
         };
         self.notes.iter().cloned().chain(self.systems.iter().flat_map(of)).collect()
-    }
-
-    /// The answer in words.
-    pub fn verdict(&self) -> String {
-        let mut sentences: Vec<String> = Vec::new();
-        if self.is_interrupted {
-            sentences.push("Ended early.".to_owned());
-        }
-        let all = self.guests().count();
-        let failed = self.guests().filter(|(_, guest)| guest.end == GuestEnd::Failed).count();
-        if failed > 0 {
-            sentences.push(format!("{failed} of {} did not finish.", counted(all, "guest")));
-        }
-        let complained = self.guests().filter(|(_, guest)| guest.all_splats > 0).count();
-        if complained > 0 {
-            sentences.push(format!("In {complained} of {} the kernel complained.", counted(all, "guest")));
-        }
-        let measured: Vec<&SystemReport> = self.systems.iter().filter(|system| !system.documents.is_empty()).collect();
-        match measured.as_slice() {
-            [] => sentences.extend(self.ends_in_words()),
-            [one] => {
-                let document = one.together();
-                sentences.extend(document.map(|document| format!("{}: {}", one.name, recording_verdict(&[&document]))));
-            }
-            several => sentences.extend(ranking(several)),
-        }
-        for (first, other, comparison) in &self.comparisons {
-            let (first, name) = (&self.systems[*first].name, &self.systems[*other].name);
-            sentences.push(format!("{name} (B) beside {first} (A): {}", comparison_verdict(comparison)));
-        }
-        sentences.join(" ")
-    }
-
-    /// The codes with which the command ended, and on how many guests each, if nothing was recorded.
-    fn ends_in_words(&self) -> Option<String> {
-        let mut counts: Vec<(i32, usize)> = Vec::new();
-        for code in self.guests().filter_map(|(_, guest)| guest.exit_code) {
-            match counts.iter_mut().find(|(other, _)| *other == code) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((code, 1)),
-            }
-        }
-        let each = counts.iter().map(|(code, count)| format!("{code} in {count}"));
-        let words = each.collect::<Vec<_>>().join(", with ");
-        (!counts.is_empty()).then(|| {
-            let guests = agreeing(counts.iter().map(|(_, count)| count).sum::<usize>(), "guest", "guests");
-            format!("The command ended with {words} {guests}.")
-        })
     }
 
     /// A command that continues from here.
@@ -299,22 +245,6 @@ impl LabReport<'_> {
         }
         Some(format!("punctual compare {} {}", side(first), side(&self.systems[*other])))
     }
-}
-
-fn ranking(systems: &[&SystemReport]) -> Option<String> {
-    let total = |system: &SystemReport| -> Option<StageRow> {
-        system.stages().into_iter().map(|stage| stage.row).find(|row| row.stage == Stage::Total)
-    };
-    let totals: Vec<(&str, StageRow)> =
-        systems.iter().filter_map(|system| Some((system.name.as_str(), total(system)?))).collect();
-    let of = |figure: fn(&StageRow) -> Option<u64>| -> Option<Vec<(&str, u64)>> {
-        totals.iter().map(|(name, row)| Some((*name, figure(row)?))).collect()
-    };
-    let ranked = RANKED_BY.iter().find_map(|(words, figure)| Some((format!("{words} of wakeups"), of(*figure)?)));
-    let (words, mut values) = ranked.or_else(|| Some(("All wakeups".to_owned(), of(|row| row.max_ns)?)))?;
-    values.sort_by_key(|(_, value)| *value);
-    let each: Vec<String> = values.iter().map(|(name, value)| format!("{} on {name}", format_ns(*value))).collect();
-    Some(format!("{words} ran within {}.", each.join(", ")))
 }
 
 /// A kernel that can be booted by its name.

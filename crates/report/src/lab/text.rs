@@ -1,7 +1,8 @@
 //! A lab as text for people.
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemCause};
-use crate::layout::{agreeing, counted, grouped, microseconds, table, thousandths};
+use crate::layout::{counted, grouped, microseconds, table, thousandths};
+use crate::verdict::lab::kernels_verdict;
 use crate::{NextStep, next_text};
 use std::fmt::Write as _;
 
@@ -165,17 +166,15 @@ pub(super) fn guests_in_words(report: &LabReport<'_>) -> String {
 }
 
 /// Which kernels are here.
-pub(super) fn kernels_verdict(kernels: &[KernelRow]) -> String {
+pub(super) fn verdict_on(kernels: &[KernelRow]) -> String {
     let here = kernels.iter().filter(|kernel| kernel.is_here).count();
     let failed = kernels.iter().filter(|kernel| kernel.error.is_some()).count();
-    let trouble = if failed > 0 { format!("; {failed} could not be taken") } else { String::new() };
-    let are = agreeing(kernels.len(), "is", "are");
-    format!("{here} of {} {are} on this machine{trouble}.", counted(kernels.len(), "kernel"))
+    kernels_verdict(here, kernels.len(), failed)
 }
 
 /// The kernels as text.
 pub fn kernels_text(kernels: &[KernelRow]) -> String {
-    let mut out = format!("{}\n\n", kernels_verdict(kernels));
+    let mut out = format!("{}\n\n", verdict_on(kernels));
     let rows = kernels.iter().map(|kernel| {
         let here = if kernel.is_here { "yes" } else { "no" };
         let unnamed = if kernel.name.contains('/') { "an image of your own" } else { "whatever is newest" };

@@ -1,7 +1,8 @@
 //! The answers of `punctual load`.
 
-use super::{LoadResult, LoadRow, list_verdict};
+use super::{LoadResult, LoadRow};
 use crate::answer::Answer;
+use crate::verdict::tools::{load_verdict, loads_verdict};
 use punctual_recording::LoadScore;
 use serde::Serialize;
 
@@ -50,13 +51,12 @@ impl<'a> LoadListAnswer<'a> {
     /// The loads there are.
     pub fn new(rows: &'a [LoadRow]) -> LoadListAnswer<'a> {
         let loads = rows.iter().map(|row| LoadEntry::new(row, None)).collect();
-        LoadListAnswer { schema: SCHEMA, verdict: list_verdict(rows), exit_code: 0, loads }
+        LoadListAnswer { schema: SCHEMA, verdict: loads_verdict(rows), exit_code: 0, loads }
     }
 
     /// One load with its file.
     pub fn shown(row: &'a LoadRow, file: &'a str) -> LoadListAnswer<'a> {
-        let state = if row.missing.is_empty() { "is installed" } else { "is not installed" };
-        let verdict = format!("The load {} {state}.", row.name);
+        let verdict = load_verdict(&row.name, row.missing.is_empty());
         LoadListAnswer { schema: SCHEMA, verdict, exit_code: 0, loads: vec![LoadEntry::new(row, Some(file))] }
     }
 }

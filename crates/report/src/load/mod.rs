@@ -6,5 +6,3 @@ mod text;
 pub(crate) use answer::ScoreRow;
 pub use answer::{LoadInstalledAnswer, LoadListAnswer, LoadRunAnswer};
 pub use text::*;
-
-use text::list_verdict;

@@ -1,6 +1,7 @@
 //! Which loads there are, and what they got done.
 
-use crate::layout::{agreeing, table, thousandths};
+use crate::layout::{table, thousandths};
+use crate::verdict::tools::loads_verdict;
 use punctual_recording::{LoadScore, format_ns};
 
 /// A load that could be run.
@@ -40,16 +41,6 @@ impl LoadResult {
     pub fn exit_code(&self) -> u8 {
         u8::from(!self.trouble.is_empty())
     }
-
-    pub(super) fn verdict(&self) -> String {
-        let Self { name, trouble, .. } = self;
-        let time = format_ns(self.elapsed_ns);
-        match trouble.first() {
-            Some(first) => format!("The load {name} did not run well: {first}."),
-            None if self.scores.is_empty() => format!("The load {name} ran for {time}; it has no score."),
-            None => format!("The load {name} ran well for {time}: {}.", scores_in_words(&self.scores)),
-        }
-    }
 }
 
 /// A score as people say it: `render 0.41 iterations/s`.
@@ -70,17 +61,6 @@ pub(crate) fn scores_in_words(scores: &[LoadScore]) -> String {
     scores.iter().map(score_in_words).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn list_verdict(rows: &[LoadRow]) -> String {
-    let real: Vec<&LoadRow> = rows.iter().filter(|row| row.real).collect();
-    let there = real.iter().filter(|row| row.missing.is_empty()).count();
-    let advice = match real.iter().find(|row| !row.missing.is_empty()) {
-        Some(row) => format!("; `punctual load install {}` gets what it needs.", row.name),
-        None => ".".to_owned(),
-    };
-    let are = agreeing(there, "is", "are");
-    format!("{there} of {} loads of real programs {are} installed{advice}", real.len())
-}
-
 /// The loads there are, for people.
 pub fn load_list_text(rows: &[LoadRow]) -> String {
     let header = ["load", "installed", "an hour stands for", "what it is"];
@@ -94,7 +74,7 @@ pub fn load_list_text(rows: &[LoadRow]) -> String {
         let compression = row.compression_thousandths.map_or_else(|| "-".to_owned(), hours);
         vec![row.name.clone(), installed, compression, row.about.clone()]
     });
-    format!("{}\n\n{}", list_verdict(rows), table(&header, 2..3, cells))
+    format!("{}\n\n{}", loads_verdict(rows), table(&header, 2..3, cells))
 }
 
 /// The result of running a load, for people.

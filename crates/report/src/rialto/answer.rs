@@ -1,7 +1,6 @@
 //! The answer of `punctual rialto run`.
 
 use crate::answer::Answer;
-use punctual_recording::format_ns;
 use punctual_rialto::{Form, Received, Share};
 use serde::Serialize;
 
@@ -31,32 +30,6 @@ pub struct RialtoReport {
     pub taken_away: Option<String>,
     /// The command's exit code; 0 if its time was up.
     pub exit_code: u8,
-}
-
-impl RialtoReport {
-    /// The answer in words.
-    pub fn verdict(&self) -> String {
-        let Share { budget_ns, period_ns, form } = self.share;
-        if let Some(reason) = &self.taken_away {
-            return format!("The scheduler was taken away before the command ended: {reason}.");
-        }
-        let outside = if form == Form::Hard { "never outside its slots" } else { "competing outside its slots" };
-        let granted = format!("{} of every {}, {outside}", format_ns(budget_ns), format_ns(period_ns));
-        match self.received {
-            None => format!("{granted}: it never wanted the CPU for a whole period."),
-            Some(Received { least_ns, most_ns, .. }) => format!(
-                "{granted}: in each window of {} in which it wanted the CPU all the time it got {} to {}.",
-                format_ns(period_ns),
-                microseconds(least_ns),
-                microseconds(most_ns)
-            ),
-        }
-    }
-}
-
-/// Budgets are given to the microsecond: a few are lost at the edges.
-fn microseconds(ns: u64) -> String {
-    format!("{}.{} us", ns / 1_000, ns % 1_000 / 100)
 }
 
 /// What a command was given.

@@ -2,7 +2,6 @@
 
 use crate::answer::Answer;
 use crate::layout::{grouped, microseconds, table};
-use punctual_recording::{agreeing, counted, format_ns};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -38,18 +37,18 @@ pub struct ConstraintsReport {
 }
 
 /// Granted or refused ones.
-struct Side {
-    all: usize,
-    met: usize,
+pub(crate) struct Side {
+    pub(crate) all: usize,
+    pub(crate) met: usize,
     /// The median time until the decision.
-    median_ns: Option<u64>,
+    pub(crate) median_ns: Option<u64>,
     most_ns: Option<u64>,
     /// The most CPU time that the work of one that was not met lacked.
-    lacked_ns: Option<u64>,
+    pub(crate) lacked_ns: Option<u64>,
 }
 
 impl ConstraintsReport {
-    fn side(&self, is_granted: bool) -> Side {
+    pub(crate) fn side(&self, is_granted: bool) -> Side {
         let rows: Vec<&ConstraintRow> = self.rows.iter().filter(|row| row.refusal.is_none() == is_granted).collect();
         let mut decided: Vec<u64> = rows.iter().map(|row| row.decided_ns).collect();
         decided.sort_unstable();
@@ -67,28 +66,6 @@ impl ConstraintsReport {
     pub fn exit_code(&self) -> u8 {
         let granted = self.side(true);
         u8::from(granted.met < granted.all || self.is_interrupted)
-    }
-
-    /// The answer in words.
-    pub fn verdict(&self) -> String {
-        let (granted, refused) = (self.side(true), self.side(false));
-        let early = if self.is_interrupted { "Ended early. " } else { "" };
-        let met = match granted.all - granted.met {
-            0 => "each one granted was met".to_owned(),
-            missed => {
-                let lacked = format_ns(granted.lacked_ns.unwrap_or(0));
-                format!("{missed} of them {} not met, by {lacked} of CPU time at most", agreeing(missed, "was", "were"))
-            }
-        };
-        let soon = refused.median_ns.map_or(String::new(), |ns| format!(", half of them within {}", format_ns(ns)));
-        format!(
-            "{early}Of {} {} {} granted, and {met}; {} {} refused{soon}.",
-            counted(self.rows.len(), "time constraint"),
-            granted.all,
-            agreeing(granted.all, "was", "were"),
-            refused.all,
-            agreeing(refused.all, "was", "were")
-        )
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::answer::Answer;
 use crate::forecast::SourcesRow;
+use crate::verdict::tools::profiles_verdict;
 use punctual_device::{Profile, Sampling};
-use punctual_recording::counted;
 use serde::Serialize;
 
 /// The known devices.
@@ -42,10 +42,9 @@ struct ProfileRow<'a> {
 impl<'a> ProfilesAnswer<'a> {
     /// The answer for programs.
     pub fn new(profiles: &'a [Profile]) -> ProfilesAnswer<'a> {
-        let many = counted(profiles.len(), "device");
         ProfilesAnswer {
             schema: "punctual.devices/1",
-            verdict: many,
+            verdict: profiles_verdict(profiles.len()),
             exit_code: 0,
             devices: profiles.iter().map(ProfileRow::new).collect(),
         }

@@ -262,37 +262,13 @@ const NO_PLACE: &str = "the times fit no one place among the readings of the clo
 type Most<'a> = (String, u64, Option<(&'a str, u64)>);
 
 impl OutsideReport<'_> {
-    /// The answer in a sentence.
-    pub(super) fn verdict(&self) -> String {
-        let late = format!(
-            "Seen from outside, {} of episode {} ran {} late on {}, seed {}",
-            named(&self.victim, self.is_like_another().then_some(self.victim_tid)),
-            self.episode,
-            format_ns(self.total_ns),
-            self.kernel,
-            self.seed
-        );
-        let not_written_ns = self.not_written_ns();
-        let Some((what, ns, function)) = self.most() else { return format!("{late}; nothing was written down.") };
-        let most = match function {
-            None => String::new(),
-            Some((name, of_it)) if of_it > ns / 2 => format!(", most of that in {name}"),
-            Some((name, of_it)) => {
-                format!(", the largest part of that in {name}, {:.0} %", of_it as f64 * 100.0 / ns.max(1) as f64)
-            }
-        };
-        let known = format!("{} of it {what}{most}", format_ns(ns));
-        match not_written_ns {
-            0 => format!("{late}: {known}."),
-            _ if not_written_ns > ns => {
-                format!("{late}: what had the last {} of it was not written down; {known}.", format_ns(not_written_ns))
-            }
-            _ => format!("{late}: {known}; what had the last {} was not written down.", format_ns(not_written_ns)),
-        }
+    /// Who was late, with its number where another thread has the same name.
+    pub(crate) fn victim_in_words(&self) -> String {
+        named(&self.victim, self.is_like_another().then_some(self.victim_tid))
     }
 
     /// How much of it could not be written down.
-    fn not_written_ns(&self) -> u64 {
+    pub(crate) fn not_written_ns(&self) -> u64 {
         let missing = self.stretches.iter().filter(|stretch| stretch.kind == StretchKind::NotWritten);
         missing.map(|stretch| stretch.ns).sum()
     }
@@ -303,7 +279,7 @@ impl OutsideReport<'_> {
     }
 
     /// What had most of it, as far as that was written down, for how long, and the function that had most of that, with its time.
-    fn most(&self) -> Option<Most<'_>> {
+    pub(crate) fn most(&self) -> Option<Most<'_>> {
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for stretch in self.stretches.iter().filter(|stretch| stretch.kind != StretchKind::NotWritten) {
             *sums.entry(stretch.what()).or_default() += stretch.ns;
