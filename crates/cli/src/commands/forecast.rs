@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
         }
     };
     let mut answer = punctual_forecast::answer(&inputs, &question)?;
-    answer.verdict = counted.concat() + &punctual_report::forecast::needed(&answer) + &answer.verdict;
+    answer.verdict = counted.concat() + &punctual_report::needed_buffers(&answer) + &answer.verdict;
     answer.cautions.extend(watched(&arguments.recordings));
     let first = first(&arguments.recordings);
     let first = first.as_ref().map(Recording::document);

@@ -8,8 +8,6 @@ mod page;
 mod text;
 pub(crate) mod units;
 
-pub(crate) use advice::buffering;
-pub use advice::needed;
 pub use answer::ForecastAnswer;
 pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};
 pub use page::forecast_page;

@@ -83,7 +83,7 @@ pub(super) fn in_frames(device: &Profile, nanoseconds: u64) -> Option<String> {
 }
 
 /// A number of units: whole ones if there are many.
-pub(super) fn counted_units(units: f64, unit: Unit) -> String {
+pub(crate) fn counted_units(units: f64, unit: Unit) -> String {
     if units >= 9.95 {
         return counted(units.round() as u64, unit.name());
     }

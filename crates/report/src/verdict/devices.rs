@@ -1,9 +1,10 @@
 //! Of a check of devices: whether each holds on this machine.
 
+use super::forecast::buffering;
 use super::recording::{conditions, end_in_words, not_idle, of_threads, recording_verdict, rested, times, total, when};
 use crate::Measurement;
+use crate::forecast::so_much_more;
 use crate::forecast::units::{expected_in_words, work_in_words};
-use crate::forecast::{buffering, so_much_more};
 use crate::layout::{load_name, spoken_duration};
 use crate::recording::judged::judged_devices;
 use punctual_device::{Profile, Source};

@@ -20,6 +20,7 @@ pub(crate) mod compare;
 mod cycles;
 pub(crate) mod device;
 pub(crate) mod devices;
+pub(crate) mod forecast;
 pub(crate) mod idle;
 pub(crate) mod interact;
 pub(crate) mod lab;
