@@ -4,23 +4,23 @@ use super::{Row, StudyReport};
 use crate::device::came::came;
 use punctual_device::{MAX_USED, used};
 use punctual_forecast::garwood;
-use punctual_recording::{NO_LOAD, agreeing, counted, format_ns, grouped};
+use punctual_recording::NO_LOAD;
 
 /// What was seen of a context in all of its runs, except those that only process the newest block.
 pub(crate) struct Evidence<'a> {
     context: &'a str,
     /// What ran beside all of it.
-    load: &'a str,
+    pub(crate) load: &'a str,
     /// What it kept up beside, each once; `None`: alone.
-    beside: Vec<Option<&'a str>>,
-    blocks: u64,
-    late: u64,
+    pub(crate) beside: Vec<Option<&'a str>>,
+    pub(crate) blocks: u64,
+    pub(crate) late: u64,
     /// Separate waits that these were late in.
     stalls: u64,
     /// How long that was, ns.
     pub(crate) ran_ns: u64,
     /// The share of its time or budget that was used at worst.
-    used: Option<f64>,
+    pub(crate) used: Option<f64>,
     /// The mean share of the bystander's callbacks that were away from their period.
     off: f64,
     /// Whether it kept up in all of them.
@@ -67,48 +67,13 @@ impl<'a> Evidence<'a> {
         (evidence.blocks > 0).then_some(evidence)
     }
 
-    /// What was seen and what it leaves open: `0 of 24,000 blocks were late in 10.2 s, ...`.
-    pub(crate) fn sentence(&self) -> String {
-        let beside: Vec<String> = (self.beside.iter())
-            .map(|competitor| competitor.map_or_else(|| "alone".to_owned(), |what| format!("beside {what}")))
-            .collect();
-        let load = match self.load {
-            NO_LOAD => "no load added".to_owned(),
-            load => format!("under {load}"),
-        };
-        let whose = if self.late > 0 { ", only while the machine kept even FIFO 99 from the CPU" } else { "" };
-        format!(
-            "{} of {} {} late in {}{whose} ({}; {load}). With 95 %, that leaves at most 1 late block in {}: it is too \
-             early to say that it holds for longer, or beside more.",
-            grouped(self.late),
-            counted(self.blocks, "block"),
-            agreeing(self.late, "was", "were"),
-            format_ns(self.ran_ns),
-            beside.join("; "),
-            grouped(self.one_in())
-        )
-    }
-
     /// At most one block in so many is late, with 95 %. Blocks that one wait made late count together.
-    fn one_in(&self) -> u64 {
+    pub(crate) fn one_in(&self) -> u64 {
         let waits = self.stalls.min(self.late);
         let waits = if self.late > 0 { waits.max(1) } else { 0 };
         let each = self.late.max(1) as f64 / waits.max(1) as f64;
         let most = garwood(waits).high.unwrap_or(f64::INFINITY) * each;
         ((self.blocks as f64 / most).floor() as u64).max(1)
-    }
-
-    /// How close it was.
-    pub(crate) fn room(&self) -> String {
-        let Some(used) = self.used else { return String::new() };
-        let percent = used * 100.0;
-        if used <= MAX_USED {
-            return format!(" It had room to spare: at worst it used {percent:.0} % of its time or budget.");
-        }
-        format!(
-            " It had little room to spare: at worst it used {percent:.0} % of its time or budget. One more buffer, or less \
-             computing, gives it more."
-        )
     }
 
     fn has_room(&self) -> bool {
@@ -125,10 +90,11 @@ pub(crate) fn options(study: &StudyReport<'_>, context: &str) -> String {
     format!("{compete}{}", if is_woken { " --wake softirq" } else { "" })
 }
 
-/// The contexts that disturbed others less than the recommended one and were not recommended, since they had little room.
-pub(crate) fn passed_over(study: &StudyReport<'_>, recommended: &Evidence<'_>) -> String {
+/// The contexts that disturbed others less than the recommended one and were not recommended, since they had little room;
+/// none if it has little itself.
+pub(crate) fn passed_over<'a>(study: &'a StudyReport<'_>, recommended: &Evidence<'_>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for row in study.rows.iter().filter(|row| row.group == "contexts") {
+    for row in study.rows.iter().filter(|row| row.group == "contexts" && recommended.has_room()) {
         let name = row.context.as_str();
         if name == recommended.context || names.contains(&name) {
             continue;
@@ -138,11 +104,7 @@ pub(crate) fn passed_over(study: &StudyReport<'_>, recommended: &Evidence<'_>) -
             names.push(name);
         }
     }
-    if names.is_empty() || !recommended.has_room() {
-        return String::new();
-    }
-    let had = agreeing(names.len(), "disturbs others less, but kept up", "disturb others less, but kept up");
-    format!(" {} {had} with little room to spare.", names.join(" and "))
+    names
 }
 
 #[cfg(test)]
@@ -203,18 +165,19 @@ mod tests {
         );
         assert!(irq.room().contains("at worst it used 25 % of its time"), "{}", irq.room());
         let passed = passed_over(&study, &irq);
-        assert_eq!(passed, " softirq disturbs others less, but kept up with little room to spare.");
+        assert_eq!(passed, ["softirq"]);
         // Eight blocks in two waits: up to 7.22 waits, of four each.
         let thread = Evidence::of(&study, "thread:fifo:80").unwrap();
         assert_eq!(thread.one_in(), 103);
         assert!(thread.sentence().contains(", only while the machine kept even FIFO 99"), "{}", thread.sentence());
         let close = Evidence::of(&study, "softirq").unwrap();
         assert!(close.room().contains("little room to spare: at worst it used 95 %"), "{}", close.room());
-        assert_eq!(passed_over(&study, &close), "");
+        assert_eq!(passed_over(&study, &close), [""; 0]);
         assert!(Evidence::of(&study, "thread:fifo:1").is_none());
         assert_eq!(["irq", "reservation:2ms/8ms"].map(|context| options(&study, context)), ["", " --compete"]);
         // Nothing of all that is said to hold.
         let said = crate::verdict::device::study::study_verdict(&study);
         assert!(said.contains("recommends irq for v90") && !said.contains(" holds v90"), "{said}");
+        assert!(said.contains(" softirq disturbs others less, but kept up with little room to spare."), "{said}");
     }
 }
