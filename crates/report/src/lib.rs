@@ -4,7 +4,8 @@
 //! One folder for each feature, named as its command: `answer.rs` is the type that `--json` prints, `text.rs` what a
 //! terminal shows, `page.rs` the page, `trace.rs` the trace; a model beside them is what they are all made from. These
 //! know no feature: `layout`, tables and text for a width or as Markdown; [`encode`], other people's formats; [`answer`],
-//! what all JSON has in common. `next` has the commands that go on from an answer.
+//! what all JSON has in common. `next` has the commands that go on from an answer, and `verdict` the sentences with which
+//! each answer begins.
 //!
 //! Text begins with a verdict in words; what was lost, missed, unobserved or done differently from what was asked
 //! comes before the tables. Times are in microseconds in text and whole nanoseconds in JSON and CSV.

@@ -9,7 +9,7 @@ use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Inte
 use crate::encode::html::setting::context;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::forecast::{ForecastAnswer, device_verdict};
+use crate::forecast::{ForecastAnswer, outcome_in_words};
 use crate::load_words;
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
 use punctual_recording::Document;
@@ -96,7 +96,7 @@ fn buffering(answer: &Answer) -> Option<Section> {
 }
 
 fn verdict(answer: &DeviceAnswer) -> Value {
-    let words = device_verdict(answer);
+    let words = outcome_in_words(answer);
     match answer.underruns.outcome {
         Outcome::Holds => Value::Good(words),
         Outcome::Fails => Value::Bad(words),

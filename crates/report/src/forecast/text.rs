@@ -228,7 +228,7 @@ pub(crate) fn so_much_more(found: &Underruns, further: f64) -> String {
 }
 
 /// What a device's row says about it.
-pub fn device_verdict(answer: &DeviceAnswer) -> String {
+pub fn outcome_in_words(answer: &DeviceAnswer) -> String {
     let found = &answer.underruns;
     match (found.outcome, found.measure_further_s) {
         (Outcome::Holds, _) => "holds".to_owned(),
@@ -263,7 +263,7 @@ fn device_row(group: &Group, answer: &DeviceAnswer, several: bool) -> Vec<String
         match found.outcome {
             // The interval is beside it already.
             Outcome::Fails => "fails".to_owned(),
-            _ => device_verdict(answer),
+            _ => outcome_in_words(answer),
         },
     ];
     if several {

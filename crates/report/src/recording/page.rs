@@ -378,7 +378,7 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
 }
 
 fn forecast(row: &JudgedDevice) -> Value {
-    let words = crate::forecast::device_verdict(&row.answer);
+    let words = crate::forecast::outcome_in_words(&row.answer);
     match row.answer.underruns.outcome {
         Outcome::Holds => Value::Good(words),
         Outcome::Fails => Value::Bad(words),

@@ -188,7 +188,7 @@ fn device_table(measurement: &Measurement) -> String {
         let slack = u64::try_from(device.slack_ns()).map_or("none".to_owned(), format_ns);
         let mut cells = vec![device.name_among(devices.iter().copied()), tolerance, slack];
         cells.extend(loads.iter().map(|load| of_load(load).map_or("-".to_owned(), |row| grouped(row.late_wakeups))));
-        cells.push(crate::forecast::device_verdict(&row.answer));
+        cells.push(crate::forecast::outcome_in_words(&row.answer));
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
