@@ -105,7 +105,6 @@ fn period_words(device: &Profile) -> String {
 mod tests {
     use super::*;
     use crate::forecast::tests_support::input;
-    use punctual_device::Catalogue;
     use punctual_forecast::{Question, Stage, answer};
 
     #[test]
