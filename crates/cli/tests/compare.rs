@@ -320,7 +320,8 @@ fn slack_is_exceeded_more_often_while_throughput_hardly_changes() {
     assert!((score["ratio"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
     assert!(
-        text.starts_with("B is later in these two runs:") && text.contains("B's load did 0.90 times as much work."),
+        text.starts_with("B is later in these two runs:")
+            && text.contains("B's load did 0.90 times as much work as A's."),
         "{text}"
     );
 }

@@ -42,7 +42,7 @@ fn a_hostile_program_ends_only_its_own_marks() {
     let of = |key: &str| number(&told[key]);
     assert_eq!((of("library"), of("broken"), of("dropped"), of("refused"), of("unserved")), (50, 5, 0, 0, 0), "{told}");
     assert!(first.contains(&(number(&told["first_broken"]["process"]) as u32)), "{told}");
-    assert!(answer["verdict"].as_str().unwrap().contains("broke the memory"), "{answer}");
+    assert!(answer["verdict"].as_str().unwrap().contains("corrupted the memory"), "{answer}");
     // Shown for any CPU and class.
     let holes = rows(directory.path(), &["--events", "sched"]);
     assert_eq!(holes.iter().filter(|row| row["kind"] == "dropped").count(), 5);

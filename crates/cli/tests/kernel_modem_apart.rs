@@ -226,7 +226,7 @@ fn what_cannot_be_is_said_in_a_line() {
     assert!(stdout(&output).starts_with("0 calls connected, 0 bytes received; "), "{}", stdout(&output));
     let output = run(directory.path(), &["modem", "serve", "-q", "-D", "300ms", "--receive", "came"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
-    let verdict = "The file did not arrive: no call came about; 0 bytes received.\n";
+    let verdict = "The file did not arrive: no call was set up; 0 bytes received.\n";
     assert!(stdout(&output).starts_with(verdict), "{}", stdout(&output));
     let mut serve = End::start(directory.path(), &["serve"]);
     let line = serve.says("line: ");

@@ -8,6 +8,7 @@ use super::run::Run;
 use crate::layout::{counted, grouped, table};
 use crate::microseconds;
 use crate::verdict::device::device_run_verdict;
+use crate::verdict::tools::profiles_verdict;
 use punctual_device::{Profile, Sampling, pc99};
 use punctual_forecast::format_seconds;
 use punctual_recording::{DeviceSummary, Distribution, Stage, format_ns, printable, printable_path};
@@ -310,8 +311,8 @@ pub fn show_text(profile: &Profile) -> String {
         ("on a miss", profile.on_miss.name().replace('_', " "), String::new()),
     ];
     let rows = rows.into_iter().map(|(name, value, source)| vec![name.to_owned(), value, source]);
-    let what = if profile.what.is_empty() { String::new() } else { format!(": {}", profile.what) };
-    format!("{}{what}\n\n{}", profile.name, table(&["", "value", "from"], 1..1, rows))
+    let verdict = profiles_verdict(std::slice::from_ref(profile));
+    format!("{verdict}\n\n{}", table(&["", "value", "from"], 1..1, rows))
 }
 
 #[cfg(test)]

@@ -162,7 +162,7 @@ fn what(row: &LogRow<'_>) -> String {
         },
         EventKind::Mark if event.extra == 1 => format!("mark \"{name}\""),
         EventKind::Mark => format!("mark \"{name}\" {}", value.cast_signed()),
-        EventKind::Dropped if value == 0 => format!("--- {name} end here: it broke the memory that it shares ---"),
+        EventKind::Dropped if value == 0 => format!("--- {name} end here: it corrupted the memory that it shares ---"),
         EventKind::Dropped => {
             format!("--- {} {} dropped here ({name}) ---", counted(value, "event"), agreeing(value, "was", "were"))
         }

@@ -251,7 +251,7 @@ mod tests {
         log.marks.first_broken = Some(BrokenMarks { at_ns: 2_500, process: 77, user: 1_000 });
         let recording = Path::new("a.punctual");
         let verdict = LogReport { recording, document: &document, log: &log, summary: &summary }.verdict();
-        let said = "were dropped. Marks of process 77 of user 1000 ended at 2.00 us: it broke the memory that it shares \
+        let said = "were dropped. Marks of process 77 of user 1000 ended at 2.00 us: it corrupted the memory that it shares \
                     with the log; 2 more did so later.";
         assert!(verdict.contains(said), "{verdict}");
         // A file may say anything.

@@ -272,7 +272,7 @@ mod tests {
             ),
             (
                 run(None, None, file(None, 0, false)),
-                "The file did not arrive: no call came about; 0 bytes received.",
+                "The file did not arrive: no call was set up; 0 bytes received.",
                 1,
             ),
             (

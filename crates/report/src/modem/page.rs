@@ -77,7 +77,7 @@ fn calls(sent: &Sent<'_>) -> String {
         let _ = writeln!(
             body,
             "<p>Transfers took {min:.3} to {max:.3} s, {mean:.3} s in the mean, with a deviation of {deviation:.3} s: {throughput:.0} \
-             bit/s. {successes} of {all} arrived exact.</p>"
+             bit/s. {successes} of {all} arrived intact.</p>"
         );
     }
     let live = sent.live.as_ref();

@@ -194,7 +194,7 @@ mod tests {
         let text = transfer_text(&sent);
         assert!(text.contains("line: at most 9,600 bit/s, noise 35 dB below"), "{text}");
         assert!(text.contains("in virtual time"), "{text}");
-        assert!(text.starts_with("1 of 2 attempts arrived exact, in 174.250 s on average.\n"), "{text}");
+        assert!(text.starts_with("1 of 2 attempts arrived intact, in 174.250 s on average.\n"), "{text}");
         for part in ["slack 10.7 ms", "1 of 2: the far end hung up", "hung up", "9182", "noise 35 dB below"] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -264,7 +264,7 @@ mod tests {
         let sent = Sent { file: "a<b>", experiment, pump: None, transfer, interrupted: false, live };
         let text = transfer_text(&sent);
         for part in [
-            "4 of 4 calls arrived exact",
+            "4 of 4 calls arrived intact",
             "by 3 threads in reservation:4ms/8ms on CPUs 0 and 1, beside mixed",
             "2.2",
             "together: 8,000 bit/s, 50.0 % of a CPU, of which the datapumps at the calling ends 20.0 %",

@@ -283,7 +283,11 @@ mod tests {
         let answer = question.answer().unwrap();
         let value = crate::answer::value(&WhatifAnswer::new(&answer));
         assert_eq!((value["misses"].as_u64(), value["pending_max"].as_u64()), (Some(0), Some(1)));
-        assert!(whatif_text(&answer).starts_with("No buffer of 999 missed in 10.0 s"), "{}", whatif_text(&answer));
+        assert!(
+            whatif_text(&answer).starts_with("None of 999 buffers was missed in 10.0 s"),
+            "{}",
+            whatif_text(&answer)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::recording::end_in_words;
 use crate::idle::validation::means;
 use crate::idle::{IdleReport, percent};
 use crate::layout::counted;
-use punctual_recording::{CauseKind, EndReason, ValidationDocument, format_ns};
+use punctual_recording::{CauseKind, EndReason, ValidationDocument, agreeing, format_ns};
 use std::fmt::Write as _;
 
 /// What the paper of 2014 found (Olawuyi and others, II.c): the loop 9.76 ms, the program 7.42 ms.
@@ -44,10 +44,11 @@ impl IdleReport<'_> {
         );
         let most: Vec<String> = (self.gaps.causes.iter().take(3))
             .filter(|cause| cause.kind != CauseKind::NotFollowed)
-            .map(|cause| format!("{} {}", self.cause(cause.kind, cause.name), percent(cause.total_ns, runtime)))
+            .map(|cause| format!("{} ({})", self.cause(cause.kind, cause.name), percent(cause.total_ns, runtime)))
             .collect();
         if !most.is_empty() {
-            let _ = write!(verdict, "; most of the rest went to {}", most.join(", "));
+            let shares = agreeing(most.len(), "share", "shares");
+            let _ = write!(verdict, "; the largest {shares} went to {}", most.join(", "));
         }
         verdict.push('.');
         if let Some(longest) = self.gaps.longest.first() {
@@ -72,7 +73,7 @@ pub(crate) fn keystrokes_verdict(document: &ValidationDocument) -> String {
         .map(|(name, ns)| format!("{} {}", name.replace('_', " "), format_ns(*ns)))
         .collect();
     format!(
-        "The program sees {} of a keystroke, the idle loop {} (means of {}{of}): {} is hidden from the program: {} ({PAPER}).",
+        "The program sees {} of a keystroke and the idle loop {} (means of {}{of}), so {} is hidden from the program: {} ({PAPER}).",
         format_ns(means.program),
         format_ns(means.gap),
         means.count,

@@ -55,7 +55,7 @@ impl LogReport<'_> {
             others => format!("; {} more did so later", grouped(others)),
         };
         Some(format!(
-            "Marks of {process} of user {} ended at {}: it broke the memory that it shares with the log{others}.",
+            "Marks of {process} of user {} ended at {}: it corrupted the memory that it shares with the log{others}.",
             first.user,
             format_ns(after)
         ))

@@ -18,7 +18,7 @@ impl Sent<'_> {
         match self.transfer.seconds() {
             Some(seconds) => {
                 format!(
-                    "{successes} of {} arrived exact, in {:.3} s on average{cut}.",
+                    "{successes} of {} arrived intact, in {:.3} s on average{cut}.",
                     counted(attempts, what),
                     seconds.mean
                 )
@@ -130,14 +130,14 @@ impl Lined<'_> {
         }
         let last = self.run.ends.iter().filter_map(|end| end.calls.last()).next_back();
         match last.map(|call| call.ending) {
-            None => "no call came about",
-            Some(CallEnding::Open) => "this end was ended during the call",
+            None => "no call was set up",
+            Some(CallEnding::Open) => "this end was stopped during the call",
             Some(CallEnding::HungUp) => "this end hung up",
             Some(CallEnding::FarHungUp) => "the other end hung up",
             Some(CallEnding::NoAnswer) => "nobody answered",
             Some(CallEnding::Busy) => "the called end was in a call",
             Some(CallEnding::Unobtainable) => "the exchange did not understand the number",
-            Some(CallEnding::NoLink) => "the modems were connected, but came to no link",
+            Some(CallEnding::NoLink) => "the modems connected, but set up no link",
             Some(CallEnding::LinkFailed) => "the other end stopped answering",
         }
         .to_owned()

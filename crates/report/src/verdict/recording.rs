@@ -21,7 +21,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
         let total = total(document);
         let load = load_in_words(document) + &on_machine(document, documents);
         let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
-            let unjudged = if document.limits.is_empty() { "" } else { ", so that no limit can be judged" };
+            let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
             sentences.push(format!("No wakeup was measured {load}{unjudged}."));
             sentences.extend(never_slept(document));
             sentences.extend(end_in_words(document));
@@ -79,8 +79,8 @@ fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> Str
 fn never_slept(document: &Document) -> Option<String> {
     let watched = document.followed.is_some() && !document.tasks.is_empty();
     watched.then(|| {
-        "The threads that were followed either slept all the time, or never did, as a loop does that spins or is always behind: \
-         `top -H` tells which; if it is behind, give it a real-time priority or less to do."
+        "The followed threads either slept all the time or never slept, which is how a loop looks that spins or is always behind: \
+         `top -H` tells which. A loop that is behind needs a real-time priority, or less to do."
             .to_owned()
     })
 }
@@ -321,7 +321,7 @@ pub(super) fn conditions(documents: &[&Document]) -> String {
     if let [only] = documents
         && load_name(only) == NO_LOAD
     {
-        sentences.push("Only the half with no load added was measured: it ended before the other.".to_owned());
+        sentences.push("Only the half with no load added was measured: the check ended before the other.".to_owned());
     }
     sentences.extend(documents.iter().filter_map(|document| load_failure_in_words(document)));
     sentences.iter().map(|sentence| format!("{sentence} ")).collect()

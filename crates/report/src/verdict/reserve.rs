@@ -188,7 +188,7 @@ impl TogetherReport<'_> {
         if self.end != ReserveEnd::Finished {
             let why = if self.end == ReserveEnd::ProgramEnded { "A program ended" } else { "Interrupted" };
             return format!(
-                "{why} after {} of {}: nothing stays changed.",
+                "{why} after {} of {}: nothing was left changed.",
                 self.rows.iter().filter(|row| row.was_tried()).count(),
                 counted(self.of, self.noun())
             );

@@ -126,7 +126,7 @@ pub fn timeline_verdict(timeline: &Timeline) -> String {
     let waits = timeline.activations.iter().filter(|done| done.thread.is_some() && done.unit.arrival != NEVER);
     let longest = waits.map(|done| done.latency()).max();
     let began = longest.map_or_else(String::new, |longest| {
-        format!("; work began {} after it was due at most", format_ns(longest / NANOSECOND))
+        format!("; work began at most {} after it was due", format_ns(longest / NANOSECOND))
     });
     format!("{} in {}{began}.", counted(ran, "slice"), format_ns((to - from) / NANOSECOND))
 }

@@ -3,6 +3,7 @@
 use crate::drill::{DrillLine, DrillReport};
 use crate::layout::{agreeing, capitalized, counted};
 use crate::load::{LoadResult, LoadRow, scores_in_words};
+use punctual_device::Profile;
 use punctual_recording::format_ns;
 
 impl LoadResult {
@@ -63,9 +64,13 @@ pub(crate) fn drills_verdict(lines: &[DrillLine]) -> String {
     format!("Not available here: {}.", lacking.join(", "))
 }
 
-/// How many devices there are.
-pub(crate) fn profiles_verdict(count: usize) -> String {
-    counted(count, "device")
+/// How many devices are known; of one alone, what it is.
+pub(crate) fn profiles_verdict(profiles: &[Profile]) -> String {
+    match profiles {
+        [only] if only.what.is_empty() => format!("{}.", only.name),
+        [only] => format!("{}: {}.", only.name, only.what),
+        all => format!("{} are known; `punctual device show NAME` shows one.", counted(all.len(), "device")),
+    }
 }
 
 /// What is allowed here: the names of what is not, and of what is with limits; `is_asked`: names were given.

@@ -6,7 +6,7 @@ use crate::machine::Engine;
 use crate::observe::{Activation, Observer, Unit};
 use crate::time::{NANOSECOND, Picoseconds, SECOND};
 use crate::watch::{ToTheEnd, Watch};
-use punctual_recording::{Distribution, counted, format_ns, grouped};
+use punctual_recording::{Distribution, agreeing, counted, format_ns, grouped};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,15 +41,17 @@ impl Answer {
     /// One sentence.
     pub fn verdict(&self) -> String {
         let time = format_ns(self.exposure / NANOSECOND);
-        let all = grouped(self.activations);
+        let all = counted(self.activations, "buffer");
         let counted = match self.misses {
-            0 => format!("No buffer of {all} missed in {time} of simulated time"),
-            misses => {
-                format!("{} of {all} missed in {time} of simulated time", counted(misses, "buffer"))
-            }
+            0 => format!("None of {all} was missed in {time} of simulated time"),
+            misses => format!(
+                "{} of {all} {} missed in {time} of simulated time",
+                grouped(misses),
+                agreeing(misses, "was", "were")
+            ),
         };
         match &self.interval {
-            _ if self.interrupted => format!("{counted}. It was interrupted before it knew how sure that is."),
+            _ if self.interrupted => format!("{counted}. It was interrupted before it could say how certain that is."),
             None => format!("{counted}."),
             Some(Interval { refused: Some(why), .. }) => why.clone(),
             Some(interval) => {

@@ -44,7 +44,7 @@ impl<'a> ProfilesAnswer<'a> {
     pub fn new(profiles: &'a [Profile]) -> ProfilesAnswer<'a> {
         ProfilesAnswer {
             schema: "punctual.devices/1",
-            verdict: profiles_verdict(profiles.len()),
+            verdict: profiles_verdict(profiles),
             exit_code: 0,
             devices: profiles.iter().map(ProfileRow::new).collect(),
         }

@@ -160,9 +160,9 @@ mod tests {
         let irq = Evidence::of(&study, "irq").unwrap();
         let said = irq.sentence();
         assert!(said.starts_with("0 of 3,000 blocks were late in "), "{said}");
-        assert!(
-            said.contains("(beside spin:normal; no load added). With 95 %, that leaves at most 1 late block in 1,001:")
-        );
+        assert!(said.contains(
+            "(beside spin:normal; no load added). With 95 % confidence, that leaves at most 1 late block in 1,001:"
+        ));
         assert!(irq.room().contains("at worst it used 25 % of its time"), "{}", irq.room());
         let passed = passed_over(&study, &irq);
         assert_eq!(passed, ["softirq"]);

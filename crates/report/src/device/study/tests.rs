@@ -183,8 +183,8 @@ fn a_run_that_report_does_not_judge_is_not_judged_here_either() {
     let scaled = "The paper's verdicts are of its own modem";
     assert!(shown.contains(scaled) && page.contains(scaled), "{shown}");
     let said = study_verdict(&study);
-    assert!(said.starts_with("No context that was judged holds v90"), "{said}");
-    assert!(said.contains("Not judged, because punctual itself kept blocks from it"), "{said}");
+    assert!(said.starts_with("In no context that was judged does v90 hold "), "{said}");
+    assert!(said.contains("Not judged, because punctual itself kept blocks from the device"), "{said}");
     assert!(!said.contains("work took"), "{said}");
     // The same run, judged: no note.
     let judged = text(&study_of(Ok(run), Some(true)));

@@ -235,7 +235,7 @@ fn throughput_in_words(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    Some(format!("B's load did {} times as much work.", factor(mean)))
+    Some(format!("B's load did {} times as much work as A's.", factor(mean)))
 }
 
 #[cfg(test)]

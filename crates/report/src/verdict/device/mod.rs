@@ -30,7 +30,7 @@ pub(crate) fn device_run_verdict(run: &Run<'_>) -> String {
         sentences.extend(device.own.as_ref().map(own::sentence));
     }
     if run.activations.devices.is_empty() {
-        sentences.push("No device ran: this is what the bystander meets alone.".to_owned());
+        sentences.push("No device ran: these are the wakeups of the bystander alone.".to_owned());
     }
     if run.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Interrupted) {
         let length = crate::layout::spoken_duration(run.document);
@@ -155,7 +155,11 @@ fn lost_all_the_same(device: &DeviceSummary) -> String {
     match device.dropped + device.lost {
         0 => String::new(),
         lost => {
-            format!(", but {} {} lost by no fault of its own", counted(lost, "block"), agreeing(lost, "was", "were"))
+            format!(
+                ", but {} {} lost through no fault of its own",
+                counted(lost, "block"),
+                agreeing(lost, "was", "were")
+            )
         }
     }
 }
@@ -188,7 +192,7 @@ fn two_digits(number: f64) -> u64 {
 pub(crate) fn why_not_judged(device: &DeviceSummary) -> String {
     match (device.refused, device.cut) {
         (0, 0) => format!(
-            "only {} of {} came to be processed, by no fault of its own",
+            "only {} of {} were processed, through no fault of its own",
             grouped(device.processed),
             counted(device.arrived, "block")
         ),
@@ -245,7 +249,7 @@ fn worked_on(device: &DeviceSummary) -> String {
 fn decoded_sentence(decoded: &DecodedSummary) -> String {
     let DecodedSummary { symbols, connected, bits, wrong, missing, connections_lost, .. } = *decoded;
     if symbols == 0 {
-        return "Nothing of its signal was decoded.".to_owned();
+        return "None of its signal was decoded.".to_owned();
     }
     if wrong + missing + connections_lost == 0 && connected == symbols {
         return format!("All {} that it decoded are right.", counted(bits, "bit"));
@@ -310,7 +314,7 @@ mod tests {
             decoded_sentence(&lost)
                 .ends_with("240 not at all; it lost 1 connection, and was connected for 50.0 % of the time.")
         );
-        assert_eq!(decoded_sentence(&DecodedSummary::default()), "Nothing of its signal was decoded.");
+        assert_eq!(decoded_sentence(&DecodedSummary::default()), "None of its signal was decoded.");
     }
 
     #[test]
@@ -351,7 +355,7 @@ mod tests {
         let activations = ActivationDocument { devices: vec![device.clone()], ..ActivationDocument::default() };
         let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
         let said = sentence(&run, &device);
-        let expected = "sdr in irq keeps up, but 16 blocks were lost by no fault of its own: 5,033 blocks, 5,017 worked on, 16 not, \
+        let expected = "sdr in irq keeps up, but 16 blocks were lost through no fault of its own: 5,033 blocks, 5,017 worked on, 16 not, \
                         1 underrun, when the machine kept even FIFO 99 from the CPU: `sudo punctual check --device sdr` says whether \
                         that is acceptable.";
         assert_eq!(said, expected);
@@ -435,6 +439,6 @@ mod tests {
         let said = kept_from_it(&DeviceSummary { underruns: 3, ..given_up });
         assert!(said.starts_with(", at most 1 of blocks that punctual gave up after 5 ms"), "{said}");
         let few = DeviceSummary { processed: 17, unobserved: 983, ..device };
-        assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks came"), "{}", why_not_judged(&few));
+        assert!(why_not_judged(&few).starts_with("only 17 of 1,000 blocks were processed"), "{}", why_not_judged(&few));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn study_verdict(study: &StudyReport<'_>) -> String {
     };
     let asked = match study.asked {
         Some(asked) => format!(
-            " {} stands for {asked} here, as the modem of the paper: {} of {}, {} of computing each.",
+            " {} stands for {asked} here, as the paper's modem: {} of {}, {} of computing each.",
             study.profile.id,
             counted(study.profile.buffers, "buffer"),
             format_ns(study.profile.period_ns),
@@ -68,13 +68,16 @@ fn least_intrusive(study: &StudyReport<'_>) -> String {
         }
         None if is_untried(study) => untried_verdict(study),
         None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
-            "No context that could be tried holds {} beside every competitor on this machine.",
+            "In no context that could be tried does {} hold beside every competitor on this machine.",
             study.profile.id
         ),
         None if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) => {
-            format!("No context that was judged holds {} beside every competitor on this machine.", study.profile.id)
+            format!(
+                "In no context that was judged does {} hold beside every competitor on this machine.",
+                study.profile.id
+            )
         }
-        None => format!("No context holds {} beside every competitor on this machine.", study.profile.id),
+        None => format!("In no context does {} hold beside every competitor on this machine.", study.profile.id),
     }
 }
 
@@ -90,7 +93,7 @@ impl Evidence<'_> {
         };
         let whose = if self.late > 0 { ", only while the machine kept even FIFO 99 from the CPU" } else { "" };
         format!(
-            "{} of {} {} late in {}{whose} ({}; {load}). With 95 %, that leaves at most 1 late block in {}: it is too \
+            "{} of {} {} late in {}{whose} ({}; {load}). With 95 % confidence, that leaves at most 1 late block in {}: it is too \
              early to say that it holds for longer, or beside more.",
             grouped(self.late),
             counted(self.blocks, "block"),
@@ -155,13 +158,13 @@ fn unjudged(study: &StudyReport<'_>) -> String {
     for (names, reason) in [
         (
             names(|device| device.refused > 0),
-            "punctual itself kept blocks from it, to leave others their share of the CPU",
+            "punctual itself kept blocks from the device, to leave others their share of the CPU",
         ),
         (
             names(|device| device.refused == 0 && device.cut > 0),
             "punctual itself gave up blocks that took more than 5 ms in the kernel",
         ),
-        (names(|device| device.refused + device.cut == 0), "too few of the blocks due came to it"),
+        (names(|device| device.refused + device.cut == 0), "too few of the blocks that were due reached it"),
     ] {
         if !names.is_empty() {
             let _ = write!(said, " Not judged, because {reason}: {names}.");
@@ -198,7 +201,10 @@ fn untried_verdict(study: &StudyReport<'_>) -> String {
         0 | 1 => String::new(),
         count => format!(" The other {} were refused as well.", count - 1),
     };
-    format!("No context could be tried, so none is known to hold {} on this machine.{reason}{others}", study.profile.id)
+    format!(
+        "No context could be tried: whether {} holds in any on this machine is not known.{reason}{others}",
+        study.profile.id
+    )
 }
 
 /// The contexts that this machine or this user may not have, each with the first reason given.
