@@ -4,7 +4,7 @@ use super::words::{factor, outcome, rates_in_words};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, table};
-use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing, Untold};
 use punctual_recording::{counted, format_ns, printable};
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ pub(super) fn counts_section(comparison: &Comparison) -> Option<Section> {
 /// What was counted, for programs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct CountRow<'a> {
+pub(crate) struct CountRow<'a> {
     /// `periods` that a loop overran or, where its timers do not show its periods, `cycles`; `requests` or `underruns`.
     kind: &'static str,
     /// Whose cycles, periods or underruns.
@@ -205,7 +205,7 @@ struct SideCountRow {
 }
 
 impl<'a> CountRow<'a> {
-    pub(super) fn new(row: &'a CountComparison) -> CountRow<'a> {
+    pub(crate) fn new(row: &'a CountComparison) -> CountRow<'a> {
         let (kind, name, limit_ns) = match &row.what {
             Counted::Cycles { of, period_ns } => ("cycles", Some(of.as_str()), Some(*period_ns)),
             Counted::Periods { of, period_ns } => ("periods", Some(of.as_str()), Some(*period_ns)),

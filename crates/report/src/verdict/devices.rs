@@ -96,7 +96,7 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
 }
 
 /// How much use a recording stands for, s.
-pub(super) fn use_s(document: &Document) -> f64 {
+pub(crate) fn use_s(document: &Document) -> f64 {
     let thousandths = document.provenance.load.compression_thousandths.unwrap_or(1_000);
     document.measured_ns() as f64 / 1e9 * thousandths as f64 / 1e3
 }

@@ -18,7 +18,7 @@ pub(crate) fn of_parts(parts: &[(Kind, &str, u64)]) -> EpisodeView {
 }
 
 /// The same, with these parts as pieces, one after the other.
-pub(super) fn of_pieces(pieces: &[(Kind, &str, u64)]) -> EpisodeView {
+pub(crate) fn of_pieces(pieces: &[(Kind, &str, u64)]) -> EpisodeView {
     let mut view = of_parts(pieces);
     let mut start_ns = view.expected_ns;
     for &(kind, who, ms) in pieces {
