@@ -5,6 +5,7 @@ use crate::pareto::{MIN_PEAKS, Posterior, peak_count};
 use crate::spread::{MIN_PIECES, Spread, levels, separate};
 use crate::stall::{Stalls, peak_level, stalls};
 use crate::veto::{Peak, veto};
+use punctual_recording::grouped;
 
 /// From this exposure on, relative to the horizon, ranks alone give a two-sided interval where stalls come
 /// independently: the chance of no exceedance is then below 2.5 % (-ln 0.025 = 3.69). Where stalls vary more, it takes
@@ -176,7 +177,8 @@ impl Tail {
                 bound(veto.clone(), if few { more.max(modelled_from) } else { f64::INFINITY })
             }
             Ok(_) if ratio > FURTHEST => {
-                let veto = format!("{ratio:.0} times as long as was measured: more than {FURTHEST:.0} is guessing");
+                let times = grouped(ratio.round() as u64);
+                let veto = format!("{times} times as long as was measured: more than {FURTHEST:.0} is guessing");
                 bound(veto, modelled_from)
             }
             Ok((posterior, threshold, count)) => {
@@ -310,6 +312,8 @@ mod tests {
         assert_eq!((too_far.method, too_far.level.value, too_far.level.high), (Method::Bound, None, None));
         assert!(too_far.veto.unwrap().contains("41 times"));
         assert!((too_far.further.unwrap() - 0.025).abs() < 1e-9);
+        let veto = tail.level(86_400e9).veto.unwrap();
+        assert!(veto.starts_with("86,400 times as long as was measured"), "{veto}");
         let few = Tail::new(&exponential(3, 10), 1e9).level(2e9);
         assert!(few.veto.unwrap().contains("too few") && few.level.low.is_some());
         let none = Tail::new(&[], 1e9).level(1e9);
