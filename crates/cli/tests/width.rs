@@ -320,6 +320,7 @@ fn without_colour(text: &str) -> String {
 fn an_answer_ends_with_what_to_run_next() {
     let cases = [
         ("why why.punctual", "sudo punctual record --why 120us --sample-rate 200 -i 10ms -a 1"),
+        ("why why.punctual --episode 2", "punctual why --explain blind"),
         ("forecast record.punctual", "sudo punctual record --why 90us -i 5ms -a 1"),
         ("compare check/idle.punctual check/loaded.punctual", "punctual compare --help"),
         ("report idle.punctual", "sudo punctual idle --policy fifo -D 1s -a 1"),

@@ -24,7 +24,7 @@ pub struct WhyAnswer<'a> {
     verdict: String,
     exit_code: u8,
     /// What to do next, at most two steps: `why` for a thread that was late for another reason than most, and what would
-    /// change each leading cause.
+    /// change each leading cause; with `--episode`, what would change the largest parts of that one.
     next: Vec<NextStep>,
     recording: &'a Path,
     cut: bool,
@@ -72,11 +72,12 @@ impl<'a> WhyAnswer<'a> {
         let chosen = report.episodes.iter().filter(|episode| only.is_none_or(|only| only == episode.id));
         let without_details = chosen.clone().filter(|episode| episode.without_details).count();
         let shared_ns = report.late_ns();
+        let single = only.and_then(|only| report.episodes.iter().find(|episode| episode.id == only));
         WhyAnswer {
             schema: SCHEMA,
             verdict: report.verdict(),
             exit_code: 0,
-            next: steps::next(report),
+            next: single.map_or_else(|| steps::next(report), |episode| steps::of_episode(report, episode)),
             recording: report.recording,
             cut: report.cut,
             missing_episodes: report.missing(),

@@ -34,7 +34,7 @@ pub use explain::ExplainAnswer;
 pub use handlers_answer::HandlersAnswer;
 pub use model::{EpisodeView, FollowedLoops, OnlyThread, WhyReport};
 pub use screen::text;
-pub use text::{episode_text, whole_text};
+pub use text::{one_episode, whole_text};
 
 /// The name and version of the JSON.
 const SCHEMA: &str = "punctual.why/1";

@@ -2,9 +2,9 @@
 
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::notes::Notes;
-use super::processes;
 use super::text::{ending, longest_first, since_beginning, what_happened, whole_text, whose};
 use super::words::{beside, percent};
+use super::{processes, steps};
 use crate::layout::{counted, grouped, microseconds, table, time_of_day};
 use punctual_blame::{Cause, Detail, Kind};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub fn text(report: &WhyReport<'_>) -> String {
         let _ = writeln!(text, "\n{by_process}");
     }
     let _ = writeln!(text, "\n{}", of_longest(report, episode, longest.len()));
-    text.push_str(&ending(report));
+    text.push_str(&ending(report, &steps::next(report)));
     text
 }
 

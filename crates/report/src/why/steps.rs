@@ -1,6 +1,7 @@
 //! What to do after the answer of `punctual why`.
 
-use super::model::WhyReport;
+use super::advice::Advice;
+use super::model::{EpisodeView, WhyReport};
 use super::{advice, apart, explain, void, without_host};
 use crate::NextStep;
 use punctual_blame::Kind;
@@ -15,16 +16,7 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let above_ordinary = report.above_ordinary.as_ref().filter(|_| is_ordinary);
     steps.extend(above_ordinary.cloned());
     for advice in advice::leading(report) {
-        // Two kinds may come down to the same at the end of a chain.
-        let command = explain::command(advice.kind);
-        if steps.iter().any(|step| step.command == command) {
-            continue;
-        }
-        let mut action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
-        if advice.kind == Kind::Steal {
-            action.extend(without_host::sentence(report).map(|sentence| format!(" {sentence}")));
-        }
-        steps.push(NextStep::to_change(action, explain::PURPOSE, command));
+        add(&mut steps, report, advice);
     }
     if report.lacks_evidence() {
         steps.extend_from_slice(&report.without_evidence);
@@ -34,6 +26,41 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     }
     steps.truncate(advice::MAX_SHOWN);
     steps
+}
+
+/// What would change the largest parts of one episode, each with the command that prints its page, at most two; where its evidence has
+/// a hole, what comes next after all of them.
+pub(super) fn of_episode(report: &WhyReport<'_>, episode: &EpisodeView) -> Vec<NextStep> {
+    if episode.void.is_some() {
+        return next(report);
+    }
+    let late_ns = u128::from(episode.total_ns.saturating_sub(episode.idle_ns()));
+    let mut steps = Vec::new();
+    for part in &episode.split.parts {
+        if part.kind == Kind::Idle || u128::from(part.ns) * 100 < late_ns * advice::WORTH_A_CHANGE {
+            continue;
+        }
+        let cause = report.causes().iter().find(|cause| cause.kind == part.kind && cause.who == part.who);
+        let advice = cause.map(|cause| Advice::in_report(report, cause));
+        if let Some(advice) = advice.filter(|advice| advice.remedy.is_some()) {
+            add(&mut steps, report, advice);
+        }
+    }
+    steps.truncate(advice::MAX_SHOWN);
+    steps
+}
+
+/// Adds what would change a cause, unless its page is named already: two kinds may come down to the same at the end of a chain.
+fn add(steps: &mut Vec<NextStep>, report: &WhyReport<'_>, advice: Advice) {
+    let command = explain::command(advice.kind);
+    if steps.iter().any(|step| step.command == command) {
+        return;
+    }
+    let mut action = format!("{} {}", advice.happened, advice.remedy.unwrap_or_default());
+    if advice.kind == Kind::Steal {
+        action.extend(without_host::sentence(report).map(|sentence| format!(" {sentence}")));
+    }
+    steps.push(NextStep::to_change(action, explain::PURPOSE, command));
 }
 
 /// What leaves out less of what was late than this recording, if that was much: by what most of it was left out for.
@@ -68,6 +95,23 @@ mod tests {
         assert_eq!(told(&ordinary, None), [irq, blind]);
         let handler = [(Kind::KernelWake, "switch", 30), (Kind::Irq, "nic", 70)];
         assert_eq!(told(&handler, Some(record)), [irq]);
+    }
+
+    #[test]
+    fn an_episode_ends_with_what_would_change_its_own_largest_parts() {
+        let usual = || of_parts(&[(Kind::Irq, "nic", 90), (Kind::Softirq, "net_rx", 10)]);
+        let single = of_parts(&[(Kind::Lock, "flusher", 60), (Kind::KernelWake, "switch", 35), (Kind::Irq, "nic", 5)]);
+        let void = EpisodeView { void: Some("overwritten".to_owned()), ..of_parts(&[]) };
+        let views = vec![usual(), usual(), single, void];
+        let report = WhyReport::new(Path::new("x"), 0, None, views, false, None, &[]);
+        let told = |index: usize| {
+            let steps = of_episode(&report, &report.episodes[index]);
+            steps.into_iter().map(|step| step.command).collect::<Vec<_>>()
+        };
+        assert_eq!(told(0), ["punctual why --explain irq", "punctual why --explain softirq"]);
+        // Nothing would change the ordinary path, and little the 5 % of an interrupt.
+        assert_eq!(told(2), ["punctual why --explain lock"]);
+        assert_eq!(of_episode(&report, &report.episodes[3]), next(&report));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use super::cost::recorder_lines;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::notes::Notes;
-use super::processes;
 use super::words::{as_detail, beside, is_name, number_in, numbered, percent, with_group};
+use super::{processes, steps};
 use crate::layout::{agreeing, counted, day, grouped, microseconds, table, time_of_day};
-use crate::next_text;
+use crate::{NextStep, next_text};
 use punctual_blame::{Kind, Part, Who};
 use punctual_recording::{Stage, printable_path};
 use std::fmt::Write;
@@ -41,8 +41,14 @@ pub fn whole_text(report: &WhyReport<'_>) -> String {
             counted(worst.len() - SHOWN_EPISODES, "more episode")
         );
     }
-    text.push_str(&ending(report));
+    text.push_str(&ending(report, &steps::next(report)));
     text
+}
+
+/// The verdict, one episode in full, and what would change its largest parts.
+pub fn one_episode(report: &WhyReport<'_>, episode: &EpisodeView) -> String {
+    let steps = steps::of_episode(report, episode);
+    format!("{}\n\n{}\n{}", report.verdict(), episode_text(report, episode, true), ending(report, &steps))
 }
 
 /// The episodes that are whole, those first that were longest without the time in which no request was waiting.
@@ -53,10 +59,9 @@ pub(super) fn longest_first<'report>(report: &'report WhyReport<'_>) -> Vec<&'re
 }
 
 /// Which recording it is, and what to do next.
-pub(super) fn ending(report: &WhyReport<'_>) -> String {
+pub(super) fn ending(report: &WhyReport<'_>, steps: &[NextStep]) -> String {
     let begun = day(report.started_ns, report.to_unix_ns).map(|day| format!(", begun {day}")).unwrap_or_default();
-    let steps = next_text(&super::steps::next(report));
-    format!("\nrecording: {}{begun}\n{steps}", printable_path(report.recording))
+    format!("\nrecording: {}{begun}\n{}", printable_path(report.recording), next_text(steps))
 }
 
 fn cause_table(report: &WhyReport<'_>) -> String {
@@ -104,7 +109,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 }
 
 /// One episode as text; `whole` with every part, the chain and the whole call tree.
-pub fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
+pub(super) fn episode_text(report: &WhyReport<'_>, episode: &EpisodeView, whole: bool) -> String {
     let at = time_of_day(episode.expected_ns, report.to_unix_ns).map(|time| format!("at {time}, ")).unwrap_or_default();
     let mut text =
         format!("Episode {}: {}, {at}{}", episode.id, what_happened(episode), since_beginning(report, episode));

@@ -11,7 +11,7 @@ use punctual_blame::folded;
 use punctual_recording::{
     Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
 };
-use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, episode_text, text, whole_text};
+use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, one_episode, text, whole_text};
 use punctual_report::why::{cost, handlers};
 use punctual_report::{above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
 use std::path::Path;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         report.left_out_for_room().iter().for_each(|note| output::note(note));
         output::print_lines(&folded(&lateness));
     } else if let Some(view) = report.episodes.iter().find(|view| arguments.episode == Some(view.id)) {
-        output::print_text(&format!("{}\n\n{}", report.verdict(), episode_text(&report, view, true)));
+        output::print_text(&one_episode(&report, view));
     } else {
         output::print_text(&if arguments.all { whole_text(&report) } else { text(&report) });
     }
