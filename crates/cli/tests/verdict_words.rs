@@ -97,6 +97,35 @@ fn two_devices_of_one_profile_are_told_apart() {
     assert!(text.contains(expected), "{text}");
 }
 
+/// Devices that nobody named are told by whose they are, in text, in JSON and on the page; those that somebody named need no word.
+#[test]
+fn compared_devices_say_whose_they_are() {
+    let words = ["compare", "check/idle.punctual", "check/loaded.punctual"];
+    let quiet = |text: &str| {
+        let found = text.lines().find(|line| line.starts_with("No stall on either side ")).map(str::to_owned);
+        found.unwrap_or_else(|| panic!("{text}"))
+    };
+    let text = quiet(&said(&words));
+    assert!(text.contains("the slack of today's: audio64 (") && text.contains("; the papers': adsl ("), "{text}");
+    let origins = |words: &[&str]| {
+        let answer = json(&run(&golden(), &[words, &["--json"]].concat()));
+        let devices = answer["devices"].as_array().unwrap().clone();
+        let mut origins: Vec<String> = devices.iter().map(|row| row["origin"].as_str().unwrap().to_owned()).collect();
+        origins.dedup();
+        origins
+    };
+    assert_eq!(origins(&words), ["today", "papers"]);
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("a.html");
+    said(&[&words[..], &["--html", page.to_str().unwrap()]].concat());
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(">whose<") && page.contains(">today's<"), "no column for whose a device is");
+    let named = [&words[..], &["--device", "modem", "--device", "audio"]].concat();
+    let text = quiet(&said(&named));
+    assert!(text.contains("the slack of modem (14.0 ms), audio ("), "{text}");
+    assert_eq!(origins(&named), ["named"]);
+}
+
 /// What became of a device's blocks is compared, as the cycles of loops are, and comes first; the wakeups beside it follow.
 #[test]
 fn underruns_of_devices_are_compared_with_limits() {

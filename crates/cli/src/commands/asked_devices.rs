@@ -1,7 +1,7 @@
 //! The devices that a check is asked about, or was when it made its recordings.
 
 use crate::output::{self, Usage};
-use punctual_device::{Catalogue, Profile, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, parse_want};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::Document;
 use punctual_report::{Measurement, devices_verdict_lines, every_value};
@@ -23,6 +23,7 @@ pub(super) fn parsed(
     let want_s = want.map(parse_want).transpose().map_err(|error| Usage(error.to_string()))?;
     let parse = |spec: &&str| -> Result<Profile, Usage> {
         let mut device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        device.origin = Origin::Named;
         if let Some(want_s) = want_s {
             device = device.with_want(want_s);
         }

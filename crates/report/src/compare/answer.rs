@@ -242,6 +242,8 @@ impl RatioRow {
 struct DeviceRow<'a> {
     device: &'a str,
     name: &'a str,
+    /// `named` by the user, a device of `today` or of the `papers`.
+    origin: &'static str,
     measure: Both<&'a str>,
     slack_ns: u64,
     over: Both<u64>,
@@ -263,6 +265,7 @@ impl<'a> DeviceRow<'a> {
         DeviceRow {
             device: &row.device.id,
             name: &row.device.name,
+            origin: row.device.origin.name(),
             measure: Both { a: &row.measure.0, b: &row.measure.1 },
             slack_ns: row.slack_ns,
             over: row.over.into(),

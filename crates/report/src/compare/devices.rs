@@ -1,6 +1,7 @@
 //! How often each device's slack is exceeded on either side.
 
 use super::words::factor;
+use crate::device::{are_of_several_origins, under_origins};
 use crate::layout::{grouped, table};
 use punctual_comparison::DeviceComparison;
 use punctual_recording::format_ns;
@@ -23,13 +24,26 @@ pub(super) fn devices_text(devices: &[DeviceComparison], several: bool) -> Strin
         }
     }
     if !quiet.is_empty() {
-        let named = quiet.iter().map(|row| {
-            let whose = if several { format!(" of {}", whose(row)) } else { String::new() };
-            let device = row.device.id_among(devices.iter().map(|other| &other.device));
-            format!("{device} ({}{whose})", format_ns(row.slack_ns))
-        });
-        let named = named.collect::<Vec<String>>().join(", ");
-        text += &format!("\nNo stall on either side beyond the slack of {named}\n");
+        text += &format!("\nNo stall on either side beyond the slack of {}\n", named(&quiet, devices, several));
+    }
+    text
+}
+
+/// These devices with their slacks, those of each origin together if there are several.
+fn named(rows: &[&DeviceComparison], all: &[DeviceComparison], several: bool) -> String {
+    let are_grouped = are_of_several_origins(rows.iter().map(|row| &row.device));
+    let (mut text, mut before) = (String::new(), None);
+    for row in rows {
+        let is_first_of_its_origin = before.replace(row.device.origin) != Some(row.device.origin);
+        if !text.is_empty() {
+            text += if are_grouped && is_first_of_its_origin { "; " } else { ", " };
+        }
+        if are_grouped && is_first_of_its_origin {
+            text += &format!("{}: ", row.device.origin.whose());
+        }
+        let whose = if several { format!(" of {}", whose(row)) } else { String::new() };
+        let device = row.device.id_among(all.iter().map(|other| &other.device));
+        text += &format!("{device} ({}{whose})", format_ns(row.slack_ns));
     }
     text
 }
@@ -40,19 +54,16 @@ fn device_table(rows: &[&DeviceComparison], all: &[DeviceComparison], several: b
         header.insert(1, "threads");
     }
     let first = header.len() - 5;
-    table(
-        &header,
-        first..first + 4,
-        rows.iter().map(|row| {
-            let mut cells = vec![device_name(row, all), format_ns(row.slack_ns)];
-            cells.extend([row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1].map(grouped));
-            cells.push(times_as_often(row));
-            if several {
-                cells.insert(1, whose(row));
-            }
-            cells
-        }),
-    )
+    let cells = rows.iter().map(|row| {
+        let mut cells = vec![device_name(row, all), format_ns(row.slack_ns)];
+        cells.extend([row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1].map(grouped));
+        cells.push(times_as_often(row));
+        if several {
+            cells.insert(1, whose(row));
+        }
+        cells
+    });
+    table(&header, first..first + 4, under_origins(rows.iter().map(|row| &row.device), cells))
 }
 
 /// The name of a device, with what tells it from others of that name.

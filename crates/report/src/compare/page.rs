@@ -8,6 +8,7 @@ use super::words::{MAX_TOLD, factor, of_stage, outcome, told, values};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, measure};
+use crate::device::are_of_several_origins;
 use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
@@ -260,6 +261,10 @@ fn devices(comparison: &Comparison) -> Option<Section> {
     }
     columns.extend(["slack us", "stalls A", "stalls B", "runs dry A", "runs dry B"].map(Column::numbers));
     columns.push(Column::words("times as many stalls on B (95 %)"));
+    let are_grouped = are_of_several_origins(comparison.devices.iter().map(|row| &row.device));
+    if are_grouped {
+        columns.push(Column::words("whose"));
+    }
     let rows = comparison.devices.iter().map(|row| {
         let mut cells = vec![Value::text(device_name(row, &comparison.devices))];
         if several {
@@ -270,6 +275,9 @@ fn devices(comparison: &Comparison) -> Option<Section> {
         let counts = [row.over.0, row.over.1, row.ran_dry.0, row.ran_dry.1];
         cells.extend(counts.map(|count| Value::Count(Some(count))));
         cells.push(Value::text(times_as_often(row)));
+        if are_grouped {
+            cells.push(Value::text(row.device.origin.whose()));
+        }
         cells
     });
     Some(Section {

@@ -16,7 +16,7 @@ pub(crate) mod withheld;
 
 pub use answer::{DeviceAnswer, DeviceRunRow, ProfilesAnswer, StudyAnswer, VerifyAnswer};
 pub(crate) use budget::too_small;
-pub(crate) use origins::under_origins;
+pub(crate) use origins::{are_of_several_origins, under_origins};
 pub use page::{device_page, with_device_runs};
 pub use run::Run;
 pub use text::*;

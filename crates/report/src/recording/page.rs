@@ -1,5 +1,6 @@
 //! The page of `punctual report --html`: recordings side by side.
 
+use crate::device::are_of_several_origins;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
@@ -349,6 +350,10 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         columns.push(Column::numbers(format!("late wakeups, {name}")));
         columns.push(Column::words(format!("forecast, {name}")));
     }
+    let are_grouped = are_of_several_origins(keys.iter().map(|(_, device)| *device));
+    if are_grouped {
+        columns.push(Column::words("whose"));
+    }
     let rows = keys.iter().map(|(measure, device)| {
         let of = |rows: &'_ [JudgedDevice]| {
             rows.iter().position(|row| row.measure == *measure && row.answer.device == **device)
@@ -363,6 +368,9 @@ fn device_section(names: &[&str], devices: &[Vec<JudgedDevice>]) -> Option<Secti
         for row in found {
             cells.push(Value::Count(row.map(|row| row.late_wakeups)));
             cells.push(row.map_or_else(|| Value::text("–"), forecast));
+        }
+        if are_grouped {
+            cells.push(Value::text(device.origin.whose()));
         }
         cells
     });

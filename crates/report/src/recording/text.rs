@@ -1,5 +1,6 @@
 //! Text for people.
 
+use crate::device::under_origins;
 use crate::layout::{
     agreeing, counted, grouped, is_simulated, load_heading, on_machine, shell_word, spoken_duration, table,
 };
@@ -7,6 +8,7 @@ use crate::recording::judged::{LATE_WAKEUPS, judged_devices};
 use crate::recording::stages::stage_table;
 use crate::why::request_times::{cut_in_words, times_in_words};
 use crate::{Measurement, load_name, load_words, stage_rows};
+use punctual_device::Profile;
 use punctual_recording::{Counters, Document, RecorderSummary, Stage, format_ns, printable, printable_path};
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -189,11 +191,11 @@ fn device_table(measurement: &Measurement) -> String {
         let mut cells = vec![device.name_among(devices.iter().copied()), tolerance, slack];
         cells.extend(loads.iter().map(|load| of_load(load).map_or("-".to_owned(), |row| grouped(row.late_wakeups))));
         cells.push(crate::forecast::outcome_in_words(&row.answer));
-        Some(cells)
+        Some((*device, cells))
     });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let (shown, rows): (Vec<&Profile>, Vec<Vec<String>>) = rows.unzip();
     let mut text = format!("{LATE_WAKEUPS} (in parentheses after a tolerance: the range its source prints)\n\n");
-    text += &table(&header, 3..3 + loads.len(), rows);
+    text += &table(&header, 3..3 + loads.len(), under_origins(shown.into_iter(), rows.into_iter()));
     text
 }
 
@@ -266,6 +268,33 @@ mod tests {
             "{none}"
         );
         assert_eq!(said(RecorderSummary { stage: Stage::Response, ..asked }), "");
+    }
+
+    #[test]
+    fn a_table_of_devices_says_whose_they_are() {
+        let told = |specs: &[&str]| {
+            let devices = specs.iter().map(|spec| Catalogue::shipped().parse_spec(spec).unwrap()).collect();
+            let question = Question { devices, ..Question::default() };
+            let found = answer(&[input(30, 0)], &question).unwrap();
+            let judged = found.groups[0].devices.iter().map(|answer| JudgedDevice {
+                load: "mixed".to_owned(),
+                measure: "fifo:80".to_owned(),
+                answer: answer.clone(),
+                late_wakeups: 7,
+                late_wakeups_on_worst_cpu: 7,
+            });
+            let text = device_table(&Measurement { devices: judged.collect(), ..Measurement::default() });
+            let lines = text.lines().skip(3).map(|line| line.split("  ").next().unwrap_or_default().to_owned());
+            lines.collect::<Vec<String>>()
+        };
+        let names = |specs: &[&str]| {
+            let name = |spec: &&str| Catalogue::shipped().parse_spec(spec).unwrap().name;
+            specs.iter().map(name).collect::<Vec<String>>()
+        };
+        let (today, papers) = (names(&["audio64"]), names(&["modem"]));
+        let expected = [vec!["today's:".to_owned()], today, vec!["the papers':".to_owned()], papers.clone()].concat();
+        assert_eq!(told(&["audio64", "modem"]), expected);
+        assert_eq!(told(&["modem"]), papers);
     }
 
     #[test]

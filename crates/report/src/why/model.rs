@@ -34,7 +34,7 @@ pub struct EpisodeView {
     /// The number and name of its process, if that is known.
     pub process: Option<(u32, String)>,
     /// The numbers of the processes of threads that are told by their numbers, as far as they are known, by these.
-    pub(super) processes: BTreeMap<u32, u32>,
+    pub(crate) processes: BTreeMap<u32, u32>,
     /// When it was due, ns of `CLOCK_MONOTONIC`.
     pub expected_ns: u64,
     /// How late it was, ns.
@@ -58,12 +58,12 @@ pub struct EpisodeView {
     /// Whether its pieces, chain, late stacks, builds and sockets were dropped, see [`EpisodeView::leave_out_details`].
     pub without_details: bool,
     /// What these said of its longest stretches.
-    pub(super) longest: Option<Longest>,
+    pub(crate) longest: Option<Longest>,
 }
 
 /// The longest stretches of an episode in which a request was waiting. What lies on both sides of a wait for the next request belongs to two of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Longest {
+pub(crate) struct Longest {
     /// The longest without time in which none was, ns.
     maybe_ns: u64,
     /// The longest that is also without time of which nothing tells whether one was, ns.

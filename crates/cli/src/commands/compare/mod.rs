@@ -9,7 +9,7 @@ use crate::output::{self, Output, Usage};
 use crate::progress::InParts;
 use crate::signals::Interrupted;
 use punctual_comparison::{Comparison, Outcome, Run, Side, Standing};
-use punctual_device::{Catalogue, Profile};
+use punctual_device::{Catalogue, Origin, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
 use punctual_recording::{Recording, counted, printable, printable_path};
@@ -198,7 +198,12 @@ fn devices(specs: &[String]) -> Result<Vec<Profile>, Usage> {
     if specs.is_empty() {
         return Ok(punctual_study::usual_devices());
     }
-    specs.iter().map(|spec| catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))).collect()
+    let named = |spec: &String| -> Result<Profile, Usage> {
+        let mut device = catalogue.parse_spec(spec).map_err(|error| Usage(error.to_string()))?;
+        device.origin = Origin::Named;
+        Ok(device)
+    };
+    specs.iter().map(named).collect()
 }
 
 /// A side, and where its runs are.
