@@ -134,7 +134,7 @@ pub(crate) struct HowArguments {
     /// Exit with 0 even if a command of the load failed
     #[arg(long)]
     pub(crate) ignore_failure: bool,
-    /// How long to measure; calibrating, and the warm-up of a load, come on top
+    /// How long to measure, without calibration and the warm-up of a load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) duration: u64,
     /// The CPU [default: the last one that this process may use]
@@ -143,21 +143,21 @@ pub(crate) struct HowArguments {
     /// What wakes a device's thread: a timer of its own, or a softirq callback that the device's interrupt queues
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) wake: WakeName,
-    /// How the line's rate changes during the run, as samples@rate:time: 18@7200Hz:2s,90@7200Hz:9s,90@8kHz; with
-    /// --context reservation:X/Y a phase may have a reservation of its own: 18@7200Hz:2s+0.5ms/2.5ms
+    /// How the line's rate changes during the run, as samples@rate:time, for example 18@7200Hz:2s,90@7200Hz:9s,90@8kHz; with
+    /// --context reservation:X/Y a phase may have its own reservation: 18@7200Hz:2s+0.5ms/2.5ms
     #[arg(long, value_name = "PHASES", value_delimiter = ',', value_parser = phase)]
     pub(crate) phases: Vec<Phase>,
     /// What the device does: decode, filter, spandsp (a call by that library's V.22bis, in a thread), or a file of your own, FILE.c or
     /// FILE.bpf.o [default: decode where `punctual device show` names a signal, else filter]
     #[arg(long, value_name = "WORK", value_parser = work)]
     pub(crate) work: Option<WorkName>,
-    /// What happens to blocks that wait behind a newer one
+    /// What to do with blocks that wait when a newer one has arrived
     #[arg(long, value_enum, default_value = "work-off")]
     pub(crate) late: LateName,
     /// Let a reservation use time that other reservations leave unused (SCHED_FLAG_RECLAIM)
     #[arg(long, conflicts_with = "compete")]
     pub(crate) reclaim: bool,
-    /// Once its budget is used up, let a reservation's thread go on at normal priority until the next period, as in Rialto/NT
+    /// When its budget is used up, run a reservation's thread at normal priority until the next period, as Rialto/NT did
     #[arg(long)]
     pub(crate) compete: bool,
     /// Your own profiles, in TOML (see `device list --help`)

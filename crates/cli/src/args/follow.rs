@@ -10,7 +10,7 @@ pub(crate) const OWN: [&str; 7] = ["priority", "interval", "policy", "via", "cpu
 #[group(skip)]
 #[command(group(clap::ArgGroup::new("followed").args(["pid", "tid", "comm", "follow"]).multiple(true)))]
 pub(crate) struct FollowArguments {
-    /// Follow all threads of these processes, including those that they start later
+    /// Follow all threads of these processes, including those that they start later; adds to --tid and --comm
     #[arg(long, value_name = "PID", value_delimiter = ',', conflicts_with_all = OWN, value_parser = id)]
     pub(crate) pid: Vec<u32>,
     /// Follow these threads
@@ -23,7 +23,7 @@ pub(crate) struct FollowArguments {
     /// Follow the command's threads, and those of everything it starts
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
-    /// How often the followed threads' loops should start over: counts the cycles that took longer
+    /// The cycle time of the followed threads' loops: counts the cycles that took longer
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) period: Option<u64>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct IdleArguments {
     /// left out)
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "1ms", value_parser = calibrated)]
     pub(crate) calibrated: Option<u64>,
-    /// Show the same keystrokes as the loop, a program on a pseudo-terminal and the kernel see them (II.c of that paper)
+    /// Compare how the loop, a program on a pseudo-terminal and the kernel see the same keystrokes (II.c of that paper)
     #[arg(long, conflicts_with_all = ["duration", "calibrated", "policy"])]
     pub(crate) validate: bool,
     /// How many keystrokes, for --validate
@@ -32,7 +32,7 @@ pub(crate) struct IdleArguments {
     /// How long the program computes for each keystroke, for --validate
     #[arg(long, value_name = "TIME", default_value = "7420us", requires = "validate", value_parser = compute)]
     pub(crate) compute: u64,
-    /// Do not follow, inside the kernel, what takes the CPU: gaps have no causes
+    /// Do not trace inside the kernel what takes the CPU: gaps have no causes
     #[arg(long)]
     pub(crate) no_bpf: bool,
     /// The recording to write [default: idle-DATE-TIME.punctual in the current directory]

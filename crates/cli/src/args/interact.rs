@@ -30,7 +30,7 @@ pub(crate) struct InteractArguments {
     /// Exit with 2 if a kind of input takes longer than this: key:p99=16ms,page:max=100ms; without a kind, for every kind
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<KindLimits>,
-    /// What a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
+    /// How long a kind of input may take before it counts as waiting: key=50ms,save=1s [default: 100ms each]
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
     /// Watch somebody use a program in a terminal or an X11 window, by its process or name; no input is generated

@@ -28,8 +28,9 @@ pub(crate) enum LabCommand {
     Run(Box<LabRunArguments>),
     /// Run a guest again and look at a late wakeup from outside, block by block
     ///
-    /// The command is a `record --why`. The guest runs the same instructions each time, so looking again costs it none. It shows
-    /// that interrupts are off, and who turned them off, where nothing inside a guest can look. It needs no privilege.
+    /// The command is a `record --why`. The guest runs the same instructions each time, so watching it from outside changes
+    /// nothing. That shows that interrupts are off, and who turned them off, where nothing inside a guest can look. It needs no
+    /// privilege.
     #[command(
         after_help = "Examples:\n  punctual lab why --kernel 6.12 -- record -D 1s --why 100us --load network\n  punctual lab why --kernel 6.12 --seed 3 --episode 2 -o lab -- record -D 1s --why 100us --load network\n\nWhat `lab run` left in the directory of -o is not recorded again. A bare number is seconds for --timeout."
     )]
@@ -81,7 +82,7 @@ pub(crate) struct GuestArguments {
     #[arg(short, long, value_name = "DIRECTORY")]
     pub(crate) output: Option<PathBuf>,
     /// Build a kernel module for each kernel and load it first: a directory with its sources, or `shipped` for a measuring
-    /// driver; put module parameters after commas. `record` records the stamps that the module hands out
+    /// driver; put module parameters after commas. `record` records the module's time stamps
     #[arg(long, value_name = "DIR[,PARAMETER]", value_parser = Driver::parse)]
     pub(crate) module: Option<Driver>,
     /// A shell command to run first in each guest
@@ -102,7 +103,7 @@ pub(crate) struct GuestArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// One of punctual's commands. `record` stores its recording; of other commands, whatever they leave in /out is kept
+    /// One of punctual's commands. `record` stores its recording; of other commands, whatever they write to /out is kept
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) words: Vec<String>,
 }

@@ -73,10 +73,10 @@ pub(crate) struct LogShowArguments {
     /// Only events of these classes
     #[arg(long, value_name = "CLASS,...", value_parser = classes)]
     pub(crate) events: Option<Classes>,
-    /// Only what was done by or to threads whose name contains a match for this regular expression
+    /// Only events of threads, or about threads, whose name contains a match for this regular expression
     #[arg(long, value_name = "REGEX", value_parser = regex::Regex::new)]
     pub(crate) comm: Option<regex::Regex>,
-    /// Only what was done by or to these threads
+    /// Only events of these threads, or about them
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) tid: Vec<u32>,
     /// At most this many events

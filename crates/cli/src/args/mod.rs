@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Say who made wakeups late, by name and to the nanosecond
     ///
-    /// That may be interrupts, softirqs, threads, or the host.
+    /// It may have been an interrupt, a softirq, another thread, or the host.
     #[command(
         after_help = "Examples:\n  sudo punctual record --why 500us -D 60s --load mixed -o a.punctual\n  punctual why a.punctual                          the leading causes, and the worst wakeup\n  punctual why a.punctual --episode 3              one late wakeup in full\n  punctual why a.punctual --perfetto a.pftrace     to look at in Perfetto\n  punctual why a.punctual --folded > a.folded      for flame graphs\n  punctual why --explain softirq                   what a kind of cause is, and what helps"
     )]
@@ -95,7 +95,7 @@ pub(crate) enum Command {
     ///
     /// Events include switches, interrupts, timers, processes and more.
     #[command(
-        after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       counts of what was logged\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends after the time of -D, with the command, or at Ctrl-C. A bare number is seconds for -D."
+        after_help = "Examples:\n  sudo punctual log -D 5s                          the default classes, on every CPU\n  sudo punctual log -o a.punctual -- ./program     while a command runs\n  sudo punctual log --events process,futex,mark -- make -j2\n  sudo punctual log --events all -D 2s --load mixed\n  punctual log show a.punctual --from 1s --to 1.1s  line by line\n  punctual report a.punctual                       counts of what was logged\n  punctual log header > punctual.h                 for programs that make marks\n\nIt ends after -D, when the command ends, or at Ctrl-C. A bare number is seconds for -D."
     )]
     Log(log::LogArguments),
     /// Say whether one set of recordings is better than another
@@ -114,12 +114,12 @@ pub(crate) enum Command {
     Idle(IdleArguments),
     /// Use a program as a person does, and time each key
     ///
-    /// At a terminal or in a window: how long each key takes, and what you wait for.
+    /// In a terminal or a window: how long each key takes, and what the time goes to.
     #[command(
         after_help = "Examples:\n  sudo punctual interact -- vim -u NONE            a shipped script for vim, at a person's pace\n  punctual interact -- bash                        without privilege: latency, CPU and run delay\n  sudo punctual interact --script edit.toml --html e.html -- nano notes.txt\n  sudo punctual interact --via x11 -- mousepad     in a window on a display of its own\n  sudo punctual interact --via x11 --display -- mousepad     on your own display\n  sudo punctual interact --via wayland -- foot     in a Wayland compositor of its own\n  sudo punctual interact --pace full -- less /etc/services   as fast as the terminal takes it\n  sudo punctual interact --limit key:p99=16ms,page:max=100ms -- vim -u NONE\n  punctual interact learn -o edit.toml -- vim notes.txt      a script of what you type\n  sudo punctual interact --attach vim -D 10m       somebody's own use of a running program\n\nA bare number is seconds for -D; other times need their unit."
     )]
     Interact(InteractArguments),
-    /// Say how often work will be too late, and devices run dry
+    /// Say how often work will be late and devices run dry
     ///
     /// It gives the worst hour, day and week, and for each device the time between underruns.
     #[command(
@@ -128,7 +128,7 @@ pub(crate) enum Command {
     Forecast(ForecastArguments),
     /// Say whether periodic tasks meet their deadlines
     ///
-    /// It takes measured latency into account, if you give it.
+    /// It takes measured latency into account if you give a recording.
     #[command(
         after_help = "Examples:\n  punctual schedulability tasks.toml\n  punctual schedulability tasks.toml --latency a.punctual\n  punctual schedulability rt-app.json\n\nExit code 2: a deadline can be missed."
     )]
@@ -144,7 +144,7 @@ pub(crate) enum Command {
     Timers(TimersArguments),
     /// Inject a known cause of lateness for a bounded time
     ///
-    /// Use it to see what the cause looks like, and to test an alarm.
+    /// Use it to see what the cause looks like in an answer, or to test an alarm.
     #[command(
         after_help = "Examples:\n  punctual drill list                             what this kernel and this user can do\n  sudo punctual drill softirq --for 2ms --every 300ms -D 20s\n  sudo punctual drill fifo --for 200us..5ms -a 1 --priority 90 -o truth.jsonl\n  sudo punctual drill lock --json                 with a victim of its own\n\nAn injection lasts at most 50ms. Together they take at most 25 % of a CPU (50 % with --yes), and all of them end with the program, whatever ends it. A bare number is seconds for -D; other times need their unit."
     )]
@@ -212,10 +212,10 @@ pub(crate) struct CheckArguments {
     /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE", requires = "device")]
     pub(crate) profiles: Option<PathBuf>,
-    /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
+    /// How long each device asked for computes on one buffer, instead of its profile's time: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// How often each device asked for may run dry, at most: 1/day or 2/hour, or a time between two, such as 30m
+    /// How often each device may run dry at most: 1/day, 2/hour, or the time between two, such as 30m
     #[arg(long, value_name = "WANT", requires = "device")]
     pub(crate) want: Option<String>,
     /// The load for the second half: a name from `punctual load list` or a load file; separate several with commas
@@ -273,7 +273,7 @@ pub(crate) struct RecordArguments {
     pub(crate) threads: ThreadArguments,
     #[command(flatten)]
     pub(crate) follow: FollowArguments,
-    /// Record the time stamps that a driver's kernel module hands out in this file, such as /dev/punctual (see
+    /// Record the time stamps that a driver's kernel module provides in this file, such as /dev/punctual (see
     /// include/punctual_module.h)
     #[arg(long, value_name = "FILE", conflicts_with_all = follow::OWN, conflicts_with = "followed")]
     pub(crate) stamps: Option<PathBuf>,
@@ -316,7 +316,7 @@ pub(crate) struct ReportArguments {
     /// commas; for another stage, put its name first, such as response:max=1ms; with --period, cycle:max=1ms for a whole cycle
     #[arg(long, value_name = "LIMITS", value_parser = limits)]
     pub(crate) limit: Option<Limits>,
-    /// How often the loops of followed threads should start over: counts the cycles that took longer
+    /// The cycle time of the followed threads' loops: counts the cycles that took longer
     #[arg(long, value_name = "TIME", value_parser = period)]
     pub(crate) period: Option<u64>,
 }
@@ -335,36 +335,36 @@ pub(crate) struct ForecastArguments {
     /// Judge the devices asked for with this many buffers instead
     #[arg(long, value_name = "NUMBER", requires = "device", value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) buffers: Option<u32>,
-    /// Judge the devices asked for with this time to compute one buffer instead: 400us, or 50% of the period
+    /// How long each device asked for computes on one buffer, instead of its profile's time: 400us, or 50% of the period
     #[arg(long, value_name = "TIME", requires = "device")]
     pub(crate) compute: Option<String>,
-    /// How often each device may run dry, or a loop begin too late, at most: 1/day or 2/hour, or a time between two, such as
+    /// How often each device may run dry, or a loop begin too late, at most: 1/day, 2/hour, or the time between two, such as
     /// 30m; also searches for buffering that reaches it
     #[arg(long, value_name = "WANT")]
     pub(crate) want: Option<String>,
     /// How far ahead: hour, day, week or a duration; several with commas
     #[arg(long, value_name = "HORIZON", value_delimiter = ',', default_value = "hour,day,week")]
     pub(crate) horizon: Vec<String>,
-    /// Hours of a person's use that an hour of the load stands for
+    /// How many hours of a person's use one hour of the load stands for
     #[arg(long, value_name = "FACTOR")]
     pub(crate) compression: Option<f64>,
     /// Your own profiles, in TOML (see `device list --help`)
     #[arg(long, value_name = "FILE")]
     pub(crate) profiles: Option<PathBuf>,
-    /// Worst cases of every stage and load as one table
+    /// Show the worst cases of every stage and load in one table
     #[arg(long)]
     pub(crate) table: bool,
     /// Render an HTML report, in one self-contained file; with the curve of --curve
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Mean time between underruns against the amount of buffering, for work that begins after each measured stage: of one
-    /// device asked for, with more or fewer buffers, otherwise of one that has two, as long as each amount
+    /// Show the mean time between underruns for each amount of buffering, if work begins after each measured stage. With one
+    /// --device, its number of buffers varies; without, a device has two buffers, each as long as the amount
     #[arg(long)]
     pub(crate) curve: bool,
     /// For --curve of a device with two buffers: the share of each that computing takes, in percent [default: 25]
     #[arg(long, value_name = "PERCENT", requires = "curve", value_parser = clap::value_parser!(u64).range(0..=100))]
     pub(crate) curve_compute: Option<u64>,
-    /// The shortest period that is met with this reliability, in percent; several with commas
+    /// Show the shortest period that is met with this reliability, in percent; separate several with commas
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) reliability: Vec<f64>,
 }
@@ -374,7 +374,7 @@ pub(crate) struct SchedulabilityArguments {
     /// The tasks: TOML, or JSON as rt-app reads it
     #[arg(value_name = "TASKS")]
     pub(crate) tasks: PathBuf,
-    /// A recording, made without these tasks, of the latency that they will meet
+    /// A recording of the latency that these tasks will meet, made while they were not running
     #[arg(long, value_name = "RECORDING")]
     pub(crate) latency: Option<PathBuf>,
 }

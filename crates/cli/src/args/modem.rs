@@ -36,7 +36,7 @@ pub(crate) enum ModemCommand {
         after_help = "Examples:\n  punctual modem study -o study                    all rows; the same command continues after Ctrl-C\n  punctual modem study --table 3                   the reservations of section 6.6\n  punctual modem study --row 3/16 --row int        the same row of every table\n  punctual modem study --bytes 20000 --attempts 3 --html tables.html\n\nThe same seed gives the same answer, on any number of CPUs. It needs no privilege, and measures nothing on this machine."
     )]
     Study(ModemStudyArguments),
-    /// Judge the line and the modem by the modems of spandsp: wrong bits by noise, lost samples, processor time
+    /// Compare punctual's modems with those of spandsp: bit errors by noise, lost samples, processor time
     #[command(
         after_help = "Examples:\n  punctual modem judge                      spandsp's modems, and punctual's\n  punctual modem judge --modem v29,9600     two of the same rate\n  punctual modem judge --calls 20 --json\n\nIt needs the library spandsp (Debian: libspandsp2), which is loaded at run time, unless only punctual's own are judged. The same seed gives the same answer, but for processor time, in virtual time and without any privilege."
     )]
@@ -65,7 +65,7 @@ pub(crate) struct ModemServeArguments {
     /// Chooses the line's noise
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How far the line's noise is below the signal, 0 to 100 dB, or none
+    /// The line's signal-to-noise ratio, 0 to 100 dB, or none for no noise
     #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
     pub(crate) snr: Noise,
 }
@@ -130,7 +130,7 @@ pub(crate) struct ModemOptions {
     /// The rate to begin with, bit/s: 4800, 9600 or 14400; the modems fall back if the line is too bad for it
     #[arg(long, value_name = "RATE", default_value = "9600", value_parser = rate)]
     pub(crate) rate: Rate,
-    /// How far the line's noise is below the signal, 0 to 100 dB, or none
+    /// The line's signal-to-noise ratio, 0 to 100 dB, or none for no noise
     #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
     pub(crate) snr: Noise,
     /// Buffers of the calling end, 2 to 8: output is due that many blocks of 12.5 ms, less one, after its input
@@ -158,8 +158,7 @@ pub(crate) struct ModemTransferArguments {
     /// Which way the file goes, as the calling end sees it
     #[arg(long, value_name = "WAY", default_value = "download")]
     pub(crate) direction: DirectionName,
-    /// Who the far end is: a pool of servers retrains as often as asked, a dedicated server hangs up at the fourth retrain in
-    /// a minute
+    /// The far end: a pool of servers retrains as often as asked; a dedicated server hangs up at the fourth retrain in a minute
     #[arg(long, value_name = "WHO", default_value = "pool")]
     pub(crate) far_end: FarEndName,
     /// Stalls of the calling end's processor, such as 60ms@10s: one in every 10 s, once the modems are connected
@@ -192,8 +191,8 @@ pub(crate) struct ModemTransferArguments {
     /// Render an HTML report with the samples that were pending in each call
     #[arg(long, value_name = "FILE.html")]
     pub(crate) html: Option<PathBuf>,
-    /// Whose datapumps both ends have: v22bis is that of the library spandsp, where it is installed, at 2,400 bit/s whatever
-    /// --rate says; in virtual time or by a thread, since no interrupt can run it
+    /// The datapump of both ends: v22bis is the one of the library spandsp, if it is installed, at 2,400 bit/s whatever --rate
+    /// says; in virtual time or in a thread, because no interrupt can run it
     #[arg(long, value_name = "PUMP", default_value = "punctual")]
     pub(crate) pump: PumpName,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)

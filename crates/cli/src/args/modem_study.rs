@@ -11,7 +11,7 @@ pub(crate) struct ModemStudyArguments {
     /// Only the row with this name in each table: int, dpc, thr-8, thr-24, 3/16 or `RES 3ms/16ms`; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) row: Vec<String>,
-    /// How large the file is, 1 to 1000000 bytes
+    /// The size of the file, 1 to 1,000,000 bytes
     #[arg(long, value_name = "NUMBER", default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) bytes: u32,
     /// How many times each row sends it

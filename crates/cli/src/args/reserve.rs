@@ -90,11 +90,11 @@ pub(crate) struct FindArguments {
     pub(crate) deadline: Option<u64>,
     #[command(flatten)]
     pub(crate) busy: BusyArguments,
-    /// Let a program's thread, not a DEVICE, keep the reservation if it is proven (of several threads, all or none);
-    /// `punctual reserve undo` restores them
+    /// Leave a proven reservation in place for a program's thread, not a DEVICE (for several threads, all or none); `punctual
+    /// reserve undo` restores them
     #[arg(long)]
     pub(crate) apply: bool,
-    /// How long to look at the program's threads first
+    /// How long to watch the program's threads first
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = duration)]
     pub(crate) measure: u64,
     /// How many times to try each setting

@@ -25,7 +25,7 @@ pub(crate) enum RialtoCommand {
         after_help = "Examples:\n  punctual rialto run 2/8 -- ./control-loop\n  punctual rialto run 2/13 --hard -D 10s -- ./control-loop\n  punctual rialto run 1/7 --hard --thread v90 -- punctual device run v90 --context thread:other\n  punctual lab run --kernel newest --before 'while :; do :; done &' -- rialto run 2/8 --hard -D 5s -- sh -c 'while :; do :; done'\n\nWhere another `rialto run` is under way, this one joins it: up to four reservations at once.\nThis needs a machine with one CPU, a kernel with sched_ext, and root: a guest of `punctual lab` has all three. A bare number is seconds for -D.\nIt ends with the command and exits with its code."
     )]
     Run(RialtoRunArguments),
-    /// Ask for time constraints at random, and see whether each one granted is met
+    /// Ask for random time constraints and check whether each one granted is met
     ///
     /// A time constraint asks for an amount of CPU time between now and a deadline. Threads of this process ask for one after
     /// another, and do the work whether it was granted or not.

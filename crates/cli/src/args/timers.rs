@@ -27,7 +27,7 @@ pub(crate) struct TimersArguments {
     /// time
     #[arg(long, conflicts_with_all = ["stall", "clock"])]
     pub(crate) effects: bool,
-    /// How long to stay busy, to see what each way does afterwards: up to 500ms; 0 to never be busy [default: five and a half
+    /// How long to stay busy, to see what each way does afterwards: up to 500ms; 0 for not at all [default: five and a half
     /// periods]
     #[arg(long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<u64>,

@@ -40,17 +40,17 @@ pub(crate) struct WhyArguments {
     /// A recording made with `punctual record --why`
     #[arg(value_name = "RECORDING", required_unless_present = "explain")]
     pub(crate) recording: Option<PathBuf>,
-    /// Print what a kind of cause is, or what `void` means, how to be sure, and what helps; no recording is needed
+    /// Explain a kind of cause, or `void`: what it is, how to be sure, and what helps; needs no recording
     #[arg(long, value_name = "KIND", value_parser = topic(), conflicts_with_all = ["episode", "folded", "perfetto", "all_handlers", "html"])]
     pub(crate) explain: Option<Topic>,
     /// Show this episode alone, in full
     #[arg(long, value_name = "NUMBER")]
     pub(crate) episode: Option<u64>,
-    /// Show all notes, each cause from a thousandth of the lateness on, the five longest late wakeups with their parts, and
-    /// what the recording cost; JSON has everything
+    /// Show all notes, every cause with at least a thousandth of the lateness, the five longest late wakeups with their parts,
+    /// and what the recording cost; JSON has everything
     #[arg(long, conflicts_with_all = ["explain", "episode", "folded", "all_handlers"])]
     pub(crate) all: bool,
-    /// Only late wakeups of threads with this name, or of the thread with this number
+    /// Show only late wakeups of threads with this name, or of the thread with this number
     #[arg(long, value_name = "NAME|TID", conflicts_with_all = ["explain", "all_handlers"])]
     pub(crate) thread: Option<String>,
     /// Print stacks below their causes as flame graph tools read them; the weights are ns of lateness
@@ -59,7 +59,7 @@ pub(crate) struct WhyArguments {
     /// Write a trace for Perfetto: CPUs, threads, interrupts, softirqs, the late thread's parts, the samples
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// Show every interrupt handler, softirq and callback of the run against limits, whether or not a wakeup was late
+    /// Compare every interrupt handler, softirq and callback of the run with limits, whether or not a wakeup was late
     #[arg(long, conflicts_with_all = ["episode", "folded", "perfetto", "html"])]
     pub(crate) all_handlers: bool,
     /// Render an HTML report with a section for each cause and a flame graph

@@ -38,7 +38,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         ],
     ),
 ];
-const OTHERS: &str = "Other programs' threads, instead of punctual's own; all named are followed";
+const OTHERS: &str = "Threads of other programs, instead of punctual's own";
 
 /// Commands by purpose, in the order of the help; a command in no group comes last.
 const COMMANDS: [(&str, &[&str]); 3] = [
