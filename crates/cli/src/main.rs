@@ -209,7 +209,7 @@ fn name_suggestion(error: &clap::Error, message: String) -> (String, Option<Stri
 }
 
 /// What cyclictest's options that `record` does not have mean here, by letter and by name.
-const CYCLICTEST: [(&str, &str, &str); 13] = [
+const CYCLICTEST: &[(&str, &str, &str)] = &[
     ("-t", "--threads", "cyclictest's -t is -a here: one thread on each of these CPUs, and `-p 95,50` for two"),
     ("-S", "--smp", "cyclictest's -S is what `record` does by itself: one thread on each CPU, -a chooses"),
     ("-m", "--mlockall", "cyclictest's -m is not needed here: memory is always locked where that is allowed"),
@@ -226,8 +226,26 @@ const CYCLICTEST: [(&str, &str, &str); 13] = [
         "cyclictest's -N is not needed here: recordings are in nanoseconds, and answers name their units",
     ),
     ("--laptop", "--laptop", "cyclictest's --laptop is --no-power-request here: processors may enter deep idle states"),
-    ("-H", "--histofall", "cyclictest's -H is `punctual report FILE --html PAGE` here; a recording holds every value"),
+    ("-H", "--histofall", "cyclictest's -H is `--hist` here: a column for each thread, every microsecond, no bound"),
+    ("--histogram", "--histogram", HISTOGRAM),
+    ("--histfile", "--histfile", "cyclictest's --histfile is `--hist > FILE` here"),
+    ("-r", "--relative", "cyclictest's -r is `punctual timers --way nanosleep-relative` here"),
+    ("-x", "--posix_timers", "cyclictest's -x is `punctual timers --way posix-signal` here"),
+    ("-R", "--resolution", "cyclictest's -R is `punctual timers` here: it prints what clocks and timers can resolve"),
+    ("-M", "--refresh_on_max", "cyclictest's -M is not needed here: progress shows the maximum, and -q shows none"),
+    ("-u", "--unbuffered", "cyclictest's -u is not needed here: progress goes to standard error at once"),
+    (
+        "-e",
+        "--latency",
+        "cyclictest's --latency is not needed here: deep idle states are kept off unless --no-power-request is given",
+    ),
+    ("--default-system", "--default-system", "cyclictest's --default-system is --no-power-request here"),
+    ("--tracemark", "--tracemark", "cyclictest's --tracemark is --why here: it keeps what made a wakeup late"),
+    ("--spike", "--spike", "cyclictest's --spike is --why here: it keeps each wakeup later than that, with its causes"),
 ];
+/// Where the histogram is, and why it needs no number.
+const HISTOGRAM: &str =
+    "cyclictest's -h 400 is `--hist` here: it has every microsecond, however late, and needs no bound";
 
 /// What a user means who asks for help with a number: cyclictest's `-h 400` is a histogram.
 fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str> {
@@ -237,8 +255,7 @@ fn histogram_of_cyclictest(words: &[std::ffi::OsString]) -> Option<&'static str>
     let joined = || words.iter().any(|word| word.strip_prefix("-h").is_some_and(is_number));
     let apart = || words.windows(2).any(|pair| pair[0] == "-h" && is_number(pair[1]));
     let is_asked = words.get(1) == Some(&"record") && (joined() || apart());
-    is_asked
-        .then_some("cyclictest's -h 400 is `--hist` here: it has every microsecond, however late, and needs no bound")
+    is_asked.then_some(HISTOGRAM)
 }
 
 /// What somebody who knows cyclictest means by an option that `record` does not have.
