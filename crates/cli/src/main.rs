@@ -150,6 +150,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     };
     let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
     let instead = instead.or_else(|| of_exports(error)).or_else(|| of_devices(error, words));
+    let instead = instead.or_else(|| of_sides(error, words));
     let (message, suggested) = match suggestion(error).or_else(|| subcommand_meant(error, words)) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
@@ -301,6 +302,28 @@ fn of_devices(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'sta
     is_it.then_some(
         "`punctual check --device` measures for a device, `punctual forecast RECORDING --device` judges by a recording",
     )
+}
+
+/// The options of `compare` that say what makes a side.
+const OF_SIDES: [&str; 4] = ["--a", "--b", "--while-a", "--while-b"];
+
+/// What somebody has to add who gives `compare` no sides, one only, or what makes them without measuring.
+fn of_sides(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let mut words = words.iter().skip(1).map(|word| word.to_str().unwrap_or_default());
+    words.find(|word| !word.starts_with('-')).filter(|command| *command == "compare")?;
+    let is_missing = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing))) => {
+            missing.iter().any(|argument| argument.contains("<A>"))
+        }
+        (kind, _) => kind == ErrorKind::TooFewValues,
+    };
+    if !is_missing {
+        return None;
+    }
+    if words.any(|word| OF_SIDES.contains(&word.split('=').next().unwrap_or_default())) {
+        return Some("--a and --b are measured in turn with --repeat: add `--repeat 5`");
+    }
+    Some("give two recordings or directories, or let `--repeat 5 --a ... --b ...` measure both sides in turn")
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

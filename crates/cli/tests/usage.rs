@@ -290,6 +290,25 @@ fn compare_says_how_sides_of_other_programs_threads_are_compared() {
     }
 }
 
+/// Whoever names no sides, or one, or what makes them alone, is told what to add.
+#[test]
+fn compare_says_what_to_add_to_have_two_sides() {
+    let directory = tempfile::tempdir().unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&["compare"], "give two recordings or directories"),
+        (&["compare", "a.punctual"], "give two recordings or directories"),
+        (&["compare", "--a", "true", "--b", "false"], "add `--repeat 5`"),
+        (&["compare", "--while-b=true", "-D", "1s"], "add `--repeat 5`"),
+    ];
+    for (words, expected) in cases {
+        let output = run(directory.path(), words);
+        let said = stderr(&output);
+        assert_eq!(code(&output), 129, "{words:?}: {said}");
+        let hint = said.lines().nth(1).unwrap_or_default();
+        assert!(hint.starts_with("hint: ") && hint.contains(expected), "{words:?}: {said}");
+    }
+}
+
 /// `list` is no device, and without notes nothing is applied.
 #[test]
 fn reservations_that_are_applied_are_listed() {
