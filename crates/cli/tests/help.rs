@@ -78,6 +78,14 @@ fn options_stand_in_groups() {
     }
 }
 
+/// Who has the program alone, without the pages, learns how to compare what no command can switch.
+#[test]
+fn the_help_of_compare_says_how_to_compare_across_a_reboot() {
+    let help = said("compare", "--help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("To compare kernels or boot settings, record each side with `punctual record`"), "{help}");
+    assert!(help.contains("in turn across reboots"), "{help}");
+}
+
 /// A wrong word gets the right one as its answer, whichever help the user asks for.
 #[test]
 fn what_was_meant_is_said() {

@@ -102,7 +102,7 @@ pub(crate) enum Command {
     ///
     /// The answer is better, worse, or no detectable difference.
     #[command(
-        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, also from `interact`\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not restored: run the command that restores them afterwards. A bare number is seconds for -D, microseconds for -i; other times need their unit."
+        after_help = "Examples:\n  punctual compare idle.punctual loaded.punctual\n  punctual compare before/ after/                   directories of repeats, also from `interact`\n  sudo punctual compare --repeat 5 --a 'sysctl -w kernel.timer_migration=1' --b 'sysctl -w kernel.timer_migration=0'\n  sudo punctual compare --repeat 5 --while-b 'clamscan -r /usr' --load mixed\n\nSettings are not restored: run the command that restores them afterwards. To compare kernels or boot settings, record each side with `punctual record`, in turn across reboots, into a directory of its own, and compare the directories. A bare number is seconds for -D, microseconds for -i; other times need their unit."
     )]
     Compare(CompareArguments),
     /// Show what takes the CPU away from a loop that wants it all
