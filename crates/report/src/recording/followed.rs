@@ -73,7 +73,7 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
         losses(document, followed),
     );
     let rows = stage_rows(document);
-    let shown = if everything { groups.len() } else { groups.len().min(LINES) };
+    let shown = if everything { groups.len() } else { lines_shown(&groups) };
     let _ = writeln!(text, "\n{}", group_table(&groups[..shown], &rows));
     let detailed: Vec<&str> = groups
         .iter()
@@ -89,9 +89,19 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
         let _ = writeln!(text, "\n{}", stage_table(chosen.into_iter(), true, everything, true));
     }
     if groups.len() > shown.min(DETAILED) && !everything {
-        let _ = writeln!(text, "\nstages of all {} names: --by-cpu, --csv or --json", groups.len());
+        let asleep = groups.iter().filter(|group| group.wakeups == 0).count();
+        let without =
+            if asleep > 0 { format!(", {} of them without a wakeup", grouped(asleep as u64)) } else { String::new() };
+        let all = grouped(groups.len() as u64);
+        let _ = writeln!(text, "\n{all} names in all{without}: --by-cpu, --csv or --json shows all stages of each");
     }
     text
+}
+
+/// How many lines there are for threads: names without a wakeup, which come last, have none unless no name has one.
+fn lines_shown(groups: &[Group]) -> usize {
+    let awake = groups.iter().filter(|group| group.wakeups > 0).count();
+    if awake == 0 { groups.len().min(LINES) } else { awake.min(LINES) }
 }
 
 fn losses(document: &Document, followed: &Followed) -> String {
@@ -156,7 +166,19 @@ pub(crate) fn with_policy(measure: &str) -> String {
     named.unwrap_or_else(|| measure.to_owned())
 }
 
-pub(crate) fn number_of_threads(followed: &Followed) -> String {
+/// How many of the followed threads woke, if that was not all of them.
+pub(crate) fn who_woke(document: &Document, followed: &Followed) -> String {
+    let has_woken = |counters: &Counters| counters.wakeups > 0 || counters.unobserved > 0;
+    let woken = document.tasks.iter().filter(|task| has_woken(&task.counters)).map(|task| task.tid);
+    let woken: BTreeSet<u32> = woken.collect();
+    let all: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
+    let threads = number_of_threads(followed);
+    // Where entries are shared, nobody knows how many.
+    let is_part = woken.len() < all.len() && !woken.is_empty() && !all.contains(&0);
+    if is_part { format!("{} of {threads}", grouped(woken.len() as u64)) } else { threads }
+}
+
+fn number_of_threads(followed: &Followed) -> String {
     let threads: BTreeSet<u32> = followed.threads.iter().map(|thread| thread.tid).collect();
     if threads.contains(&0) { format!("{} threads", number_of(&threads)) } else { counted(threads.len(), "thread") }
 }
@@ -172,6 +194,22 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of 44 names seven have a wakeup, and of 40 threads as many.
+    #[test]
+    fn threads_that_never_woke_are_counted_and_have_no_line() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let document: Document = serde_json::from_str(text).unwrap();
+        let followed = document.followed.clone().unwrap();
+        let verdict = followed_verdict(&document, &followed, "with no load added");
+        assert!(verdict.starts_with("In 1.00 s with no load added, 7 of 40 threads woke 123 times; "), "{verdict}");
+        let text = followed_text(&document, &followed, false);
+        assert!(text.contains("kworker/u8:0 other") && !text.contains("kworker/0:0H-kb other"), "{text}");
+        let last = "44 names in all, 37 of them without a wakeup: --by-cpu, --csv or --json shows all stages of each\n";
+        assert!(text.ends_with(last), "{text}");
+        let whole = followed_text(&document, &followed, true);
+        assert!(whole.contains("kworker/0:0H-kb other") && !whole.contains("names in all"), "{whole}");
+    }
 
     #[test]
     fn policies_have_the_kernels_names() {

@@ -1,7 +1,7 @@
 //! Of a recording, or several side by side, and of a check: how late wakeups were, and under what load.
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
-use crate::recording::followed::{number_of_threads, with_policy};
+use crate::recording::followed::{who_woke, with_policy};
 use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
@@ -60,7 +60,7 @@ fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> Str
     let mut sentence = format!(
         "In {} {load}, {} woke {}; half ran within {} of being woken",
         spoken_duration(document),
-        number_of_threads(followed),
+        who_woke(document, followed),
         counted(all.count(), "time"),
         format_ns(all.quantile(0.5).unwrap_or(0)),
     );
