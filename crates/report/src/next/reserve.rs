@@ -169,7 +169,7 @@ fn keeping(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Re
     }
 }
 
-/// No job was late without a reservation either: whether that holds under a load, or in a longer time. One with which the
+/// No job was late without a reservation either: whether that holds under a load, or for longer. One with which the
 /// program is later is no step.
 fn after_needless(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommended: Reservation) -> Vec<NextStep> {
     let mut steps = Vec::new();
@@ -178,7 +178,7 @@ fn after_needless(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, recommen
         let purpose = "looks again beside a load, under which it may need one";
         steps.push(NextStep::new(purpose, again(asked.words, &[("--load", "mixed")])));
     } else if !is_device {
-        let purpose = "counts its overruns in a longer time, and records what makes them";
+        let purpose = "counts its overruns for longer, and records what makes them";
         steps.push(NextStep::new(purpose, delayed(report, asked).command));
     }
     if report.later.is_none() {
