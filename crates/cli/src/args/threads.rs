@@ -12,7 +12,7 @@ pub(crate) struct ThreadArguments {
     /// The period of each thread: 500us, 1kHz or 256@48kHz [default: 1ms; for `check` of one device, its period]
     #[arg(short, long, value_name = "TIME", value_parser = own_period)]
     pub(crate) interval: Option<u64>,
-    /// Real-time priority, 1 to 99; two, separated by a comma, for two threads on each CPU [default: 80]
+    /// Real-time priority, 1 to 99; several, separated by commas, give each CPU a thread of each [default: 80]
     #[arg(short, long, value_name = "PRIORITY", value_delimiter = ',', value_parser = priority)]
     pub(crate) priority: Vec<u32>,
     /// Do not follow wakeups inside the kernel: only the total is measured
