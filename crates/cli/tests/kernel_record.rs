@@ -205,6 +205,28 @@ fn check_answers_in_json_with_both_parts_and_all_devices() {
     }
 }
 
+/// The table of a check puts each device under whose it is; devices that the user names are one group, without a heading.
+#[test]
+fn a_check_says_whose_its_devices_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = ["check", "-q", "-D", "1s", "--load", "cpu"];
+    let first_words = |options: &[&str]| {
+        let output = run(directory.path(), &[&words[..], options].concat());
+        let text = stdout(&output);
+        assert!([0, 2].contains(&code(&output)), "{text}{}", stderr(&output));
+        let table = text.lines().skip_while(|line| !line.starts_with("device ")).skip(1);
+        let rows = table.take_while(|line| !line.is_empty() && !line.starts_with("next: "));
+        let names = rows.filter_map(|line| line.split("  ").next());
+        names.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let told = first_words(&["-o", "a"]);
+    for pair in [["today's:", "Audio, 64 frames"], ["the papers':", "ADSL"]] {
+        assert!(told.windows(2).any(|names| names == pair), "{pair:?}: {told:?}");
+    }
+    let told = first_words(&["-o", "b", "--device", "modem", "--device", "audio64"]);
+    assert_eq!(told, ["Soft modem", "Audio, 64 frames"]);
+}
+
 #[test]
 fn a_check_says_how_many_buffers_its_want_takes() {
     let directory = tempfile::tempdir().unwrap();
@@ -242,6 +264,7 @@ fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
     let judged: Vec<&str> =
         answer["devices"].as_array().unwrap().iter().map(|row| row["device"].as_str().unwrap()).collect();
     assert_eq!(judged, ["ros2-control", "modem", "ros2-control", "modem"]);
+    assert!(answer["devices"].as_array().unwrap().iter().all(|row| row["origin"] == "named"), "{answer}");
     let verdict = answer["verdict"].as_str().unwrap();
     assert!(verdict.contains("ros2-control would have begun too late "), "{verdict}");
     assert!(verdict.contains("; it fails (the target is at most one overrun "), "{verdict}");
