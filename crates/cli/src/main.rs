@@ -294,10 +294,20 @@ fn of_exports(error: &clap::Error) -> Option<&'static str> {
     EXPORTS.iter().find(|(option, _)| unknown == option).map(|(_, instead)| *instead)
 }
 
-/// How a device is asked about, where a command measures or shows threads only.
+/// Options in which other audio programs take parts of what is one word here.
+const OF_BUFFERS: [&str; 6] = ["--frames", "--rate", "--samplerate", "--buffer-size", "--nperiods", "--periods"];
+
+/// How a device is asked about, where a command measures or shows threads only, and how its buffers are written.
 fn of_devices(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
     let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'))?;
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let takes_devices = ["check", "record", "forecast"].contains(&command.to_str().unwrap_or_default());
+    if takes_devices && OF_BUFFERS.contains(&unknown.as_str()) {
+        return Some(
+            "frames, rate and buffers are written together: `--device 'audio 64@48kHz x3'` of check and forecast, \
+             `-i 64@48kHz` of record",
+        );
+    }
     let is_it = unknown == "--device" && (command == "record" || command == "report");
     is_it.then_some(
         "`punctual check --device` measures for a device, `punctual forecast RECORDING --device` judges by a recording",

@@ -203,6 +203,9 @@ const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
     (&["record", "--spike=200"], "--spike is --why here"),
     (&["record", "--device", "audio 64@48kHz"], "`punctual check --device` measures for a device"),
     (&["report", "a", "--device", "audio"], "`punctual forecast RECORDING --device` judges"),
+    (&["check", "--frames", "64", "--rate", "48000"], "`--device 'audio 64@48kHz x3'` of check and forecast"),
+    (&["record", "--rate=48000"], "`-i 64@48kHz` of record"),
+    (&["forecast", "a", "--nperiods", "3"], "frames, rate and buffers are written together"),
 ];
 
 /// Each is wrong usage, and its hint names the option that does the same here.
