@@ -50,7 +50,13 @@ fn an_experiment_runs_by_name_or_file_and_its_wakeups_are_a_recording() {
     // The code that reads it is the one that reads a measured recording.
     assert_eq!(code(&run(directory.path(), &["report", "a.punctual"])), 0);
     assert_eq!(code(&run(directory.path(), &["forecast", "a.punctual"])), 0);
-    assert!(stdout(&run(directory.path(), &["sim", "list"])).contains("soft-modem-table3"));
+    let listed = stdout(&run(directory.path(), &["sim", "list"]));
+    // What each is about, and its cases as `--case` takes them: some names have commas.
+    assert!(listed.contains("  soft-modem-table3: Reservations of any period, "), "{listed}");
+    assert!(
+        listed.contains("    cases: `INT`, ") && listed.contains(", `INT, stress`, `THR 24, stress`, "),
+        "{listed}"
+    );
 }
 
 #[test]

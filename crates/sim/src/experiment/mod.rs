@@ -208,6 +208,11 @@ impl Experiment {
         &self.file.name
     }
 
+    /// What it simulates, in whole sentences.
+    pub fn about(&self) -> &str {
+        &self.file.about
+    }
+
     /// The paper that it is compared with.
     pub fn paper(&self) -> Option<&str> {
         self.file.paper.as_deref()

@@ -49,7 +49,6 @@ fn answer<A: Answer>(
 fn list(output: Output) -> anyhow::Result<u8> {
     let experiments: Vec<Experiment> =
         BUILTIN.iter().map(|(file, text)| Experiment::parse(file, text)).collect::<Result<_, _>>()?;
-    let names = || experiments.iter().map(Experiment::name);
     answer(
         output,
         &Artifacts::default(),
@@ -57,12 +56,13 @@ fn list(output: Output) -> anyhow::Result<u8> {
         || ExperimentsAnswer::new(&experiments),
         || {
             let mut text = format!("{}\n\n", punctual_report::experiments_verdict(experiments.len()));
-            for (name, experiment) in names().zip(&experiments) {
-                let cases: Vec<&str> = experiment.cases().collect();
-                text += &format!(
-                    "  {name}{}\n",
-                    if cases.len() > 1 { format!(": {}", cases.join(", ")) } else { String::new() }
-                );
+            for experiment in &experiments {
+                text += &format!("  {}: {}\n", experiment.name(), experiment.about());
+                // Their names have commas and spaces of their own.
+                let cases: Vec<String> = experiment.cases().map(|case| format!("`{case}`")).collect();
+                if cases.len() > 1 {
+                    text += &format!("    cases: {}\n", cases.join(", "));
+                }
             }
             text
         },

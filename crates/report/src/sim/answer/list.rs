@@ -19,15 +19,19 @@ pub struct ExperimentsAnswer<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExperimentRow<'a> {
     name: &'a str,
+    /// What it simulates, in whole sentences.
+    about: &'a str,
     cases: Vec<&'a str>,
 }
 
 impl<'a> ExperimentsAnswer<'a> {
     /// The answer for programs.
     pub fn new(experiments: &'a [Experiment]) -> ExperimentsAnswer<'a> {
-        let rows = experiments
-            .iter()
-            .map(|experiment| ExperimentRow { name: experiment.name(), cases: experiment.cases().collect() });
+        let rows = experiments.iter().map(|experiment| ExperimentRow {
+            name: experiment.name(),
+            about: experiment.about(),
+            cases: experiment.cases().collect(),
+        });
         ExperimentsAnswer {
             schema: "punctual.sim-list/1",
             verdict: experiments_verdict(experiments.len()),
