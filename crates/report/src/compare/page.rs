@@ -13,6 +13,7 @@ use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::layout::rate;
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures, warnings};
 use crate::recording::together::together;
@@ -335,15 +336,15 @@ fn sides_and_differences(comparison: &Comparison) -> Section {
     let sides = [("A".to_owned(), &comparison.a), ("B".to_owned(), &comparison.b)];
     let mut blocks = vec![Block::Table(sides_table(sides))];
     if !comparison.throughput.is_empty() {
-        let rate = |thousandths: Option<u64>| {
-            Value::text(thousandths.map_or_else(|| "–".to_owned(), |rate| format!("{:.3}", rate as f64 / 1_000.0)))
+        let a_second = |thousandths: Option<u64>| {
+            Value::text(thousandths.map_or_else(|| "–".to_owned(), |all| rate(all as f64 / 1_000.0)))
         };
         let rows = comparison.throughput.iter().map(|score| {
             vec![
                 Value::text(format!("{}{}", score.name, if score.is_paced { " (held to a pace)" } else { "" })),
                 Value::text(score.unit.clone()),
-                rate(score.a_thousandths),
-                rate(score.b_thousandths),
+                a_second(score.a_thousandths),
+                a_second(score.b_thousandths),
                 Value::text(score.ratio.map_or_else(|| "–".to_owned(), factor)),
             ]
         });

@@ -4,7 +4,7 @@ use super::causes::causes_text;
 use super::counts::counts_table;
 use super::devices::devices_text;
 use super::words::{MAX_TOLD, factor, interval, measure, of_stage, told, value_of, values};
-use crate::layout::{counted, grouped, load_beside_others, microseconds, table};
+use crate::layout::{counted, grouped, load_beside_others, microseconds, rate, table};
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, Difference, FIGURES, RESOLUTION_NS, SideSummary, StageComparison, WORTH_THE_NAME,
@@ -156,8 +156,7 @@ fn ratio_table(stage: &StageComparison) -> String {
 fn throughput_table(comparison: &Comparison) -> String {
     let latency = comparison.total().and_then(StageComparison::shown);
     let beside = latency.map_or("latency".to_owned(), |ratio| format!("latency ({})", ratio.figure.name));
-    let rate =
-        |thousandths: Option<u64>| thousandths.map_or("-".to_owned(), |rate| format!("{:.3}", rate as f64 / 1_000.0));
+    let a_second = |thousandths: Option<u64>| thousandths.map_or("-".to_owned(), |all| rate(all as f64 / 1_000.0));
     table(
         &["load", "a second", "A", "B", "throughput B/A", &format!("{beside} B/A")],
         2..6,
@@ -166,8 +165,8 @@ fn throughput_table(comparison: &Comparison) -> String {
             vec![
                 format!("{}{paced}", score.name),
                 score.unit.clone(),
-                rate(score.a_thousandths),
-                rate(score.b_thousandths),
+                a_second(score.a_thousandths),
+                a_second(score.b_thousandths),
                 score.ratio.map_or("-".to_owned(), factor),
                 latency.map_or("-".to_owned(), |ratio| factor(ratio.estimate)),
             ]

@@ -1,6 +1,7 @@
 //! Figures and names as words.
 
 use super::width::width;
+use punctual_recording::grouped;
 
 /// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
@@ -43,6 +44,16 @@ pub(crate) fn capitalized(words: &str) -> String {
 pub(crate) fn thousandths(value: u64) -> String {
     let text = format!("{}.{:03}", value / 1_000, value % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// So many a second: three digits or so, with the thousands set apart.
+pub(crate) fn rate(per_second: f64) -> String {
+    match per_second {
+        _ if per_second >= 99.95 => grouped(per_second.round() as u64),
+        _ if per_second >= 9.995 => format!("{per_second:.1}"),
+        _ if per_second >= 0.9995 => format!("{per_second:.2}"),
+        _ => format!("{per_second:.3}"),
+    }
 }
 
 /// Quoted so that a shell takes it as one word.

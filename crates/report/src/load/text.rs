@@ -1,6 +1,6 @@
 //! Which loads there are, and what they got done.
 
-use crate::layout::{table, thousandths};
+use crate::layout::{rate, table, thousandths};
 use crate::verdict::tools::loads_verdict;
 use punctual_recording::{LoadScore, format_ns};
 
@@ -45,15 +45,9 @@ impl LoadResult {
 
 /// A score as people say it: `render 0.41 iterations/s`.
 fn score_in_words(score: &LoadScore) -> String {
-    let rate = score.count_thousandths as f64 * 1e6 / score.elapsed_ns.max(1) as f64;
-    let digits = match rate {
-        rate if rate >= 100.0 => 0,
-        rate if rate >= 10.0 => 1,
-        rate if rate >= 1.0 => 2,
-        _ => 3,
-    };
+    let rate = rate(score.count_thousandths as f64 * 1e6 / score.elapsed_ns.max(1) as f64);
     let pace = score.pace_ns.map(|pace| format!(" (paced, one every {})", format_ns(pace))).unwrap_or_default();
-    format!("{} {rate:.digits$} {}/s{pace}", score.name, score.unit)
+    format!("{} {rate} {}/s{pace}", score.name, score.unit)
 }
 
 /// All scores in a line.
@@ -109,7 +103,9 @@ mod tests {
         assert_eq!(words(500), "render 0.250 iterations/s");
         assert_eq!(words(5_000), "render 2.50 iterations/s");
         assert_eq!(words(50_000), "render 25.0 iterations/s");
+        assert_eq!(words(199_950), "render 100 iterations/s");
         assert_eq!(words(500_000), "render 250 iterations/s");
+        assert_eq!(words(99_405_634), "render 49,703 iterations/s");
         assert!(score_in_words(&score(5_000, Some(400_000_000))).contains("one every 400 ms"));
     }
 
