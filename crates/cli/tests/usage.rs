@@ -31,6 +31,7 @@ const WRONG: &[&[&str]] = &[
     &["record", "--limit", "p200=1"],
     &["record", "--limit", "max"],
     &["record", "-b", "0"],
+    &["record", "-b", "5"],
     &["record", "-a", "x"],
     &["record", "-a", "3-1"],
     &["record", "-m", "-p", "80"],

@@ -37,7 +37,7 @@ use clap::{Args, Parser, Subcommand};
 use punctual_load::Source;
 use punctual_recording::Stage;
 use std::path::PathBuf;
-use values::{Limits, duration, interval, length, limits, period, stage};
+use values::{Limits, duration, length, limits, own_period, period, stage};
 pub(crate) use values::{context, with_nearest_context};
 
 /// How late time-dependent work runs on this machine.
@@ -246,7 +246,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_enum, default_value = "timer")]
     pub(crate) via: ViaName,
     /// Stop at the first wakeup later than this and exit with 2: a time, or a period such as 64@48kHz
-    #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = interval)]
+    #[arg(short = 'b', long = "break", value_name = "TIME", value_parser = own_period)]
     pub(crate) break_ns: Option<u64>,
     /// Exit with 2 if wakeups were later than this: max=1ms for the worst, p99.9=200us for all but one in 1,000, several with
     /// commas; for another stage, put its name first, such as response:max=1ms for the time until a followed thread sleeps;

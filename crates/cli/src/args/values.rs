@@ -39,7 +39,7 @@ pub(super) fn time(text: &str) -> Result<u64, String> {
 }
 
 /// An interval of an option that cyclictest has too, where a bare number is microseconds.
-pub(super) fn interval(text: &str) -> Result<u64, String> {
+fn interval(text: &str) -> Result<u64, String> {
     let text = text.trim();
     if is_written_as_period(text) {
         return period(text);
@@ -106,11 +106,11 @@ pub(super) fn period(text: &str) -> Result<u64, String> {
     length(text)
 }
 
-/// Below this, a bare interval is refused: someone who writes `1` may mean a millisecond, and no machine keeps up with a
+/// Below this, a bare time is refused: someone who writes `1` may mean a millisecond, and no machine keeps up with a
 /// microsecond.
 const MIN_BARE_INTERVAL_US: f64 = 20.0;
 
-/// The same for the `-i` that cyclictest has too, where a bare number is microseconds.
+/// The same for the `-i` and `-b` that cyclictest has too, where a bare number is microseconds.
 pub(super) fn own_period(text: &str) -> Result<u64, String> {
     let text = text.trim();
     match text.parse::<f64>() {
