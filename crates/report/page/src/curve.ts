@@ -89,7 +89,7 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
     svg.append(element("line", { class: "slack", x1: px, x2: px, y1: top, y2: top - LIFT - text.row * ROW - 2 }));
   }
   for (const text of texts) {
-    const name = svg.appendChild(element("text", { class: "slackname", "text-anchor": "start", x: margin.left + text.from, y: top - LIFT - text.row * ROW - 4 }));
+    const name = svg.appendChild(element("text", { class: "slackname halo", "text-anchor": "start", x: margin.left + text.from, y: top - LIFT - text.row * ROW - 4 }));
     name.textContent = text.name;
   }
   const cursor = svg.appendChild(element("g", { "aria-hidden": "true" }));

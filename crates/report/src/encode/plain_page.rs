@@ -85,6 +85,7 @@ figure{margin:1rem 0 2rem;padding:0}figcaption{font-size:.9rem}
 svg{display:block;max-width:100%;height:auto;background:var(--page)}
 @media screen and (max-width:60rem){figure{overflow-x:auto}figure svg{max-width:none}}
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft)}
+svg text.halo{stroke:var(--page);stroke-width:3;paint-order:stroke}
 svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--line);fill:none}
 svg .dots{stroke:var(--mark);stroke-width:2.4;stroke-linecap:round;fill:none}svg .bar{fill:var(--mark)}
 svg .said{stroke:var(--paper);stroke-dasharray:5 4;fill:none}svg text.saidtext{fill:var(--paper)}

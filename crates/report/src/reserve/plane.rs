@@ -176,9 +176,10 @@ fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
 }
 
 fn mark(scale: &Scale, reservation: Reservation, aside: f64, letter: &str, name: &str, out: &mut String) {
+    // The lines of the models end before a mark, so that its shape can be told.
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
+        "<text x=\"{}\" y=\"{}\" class=\"halo\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
         coordinate(scale.x(reservation.period_ns) + aside),
         coordinate(scale.y(share(reservation)) + 5.0),
         escape(name)
@@ -297,6 +298,8 @@ mod tests {
             .map(|text| text.split('"').nth(2).unwrap().parse::<f64>().unwrap() - 5.0)
             .collect();
         assert_eq!(marks.len(), 4);
+        assert_eq!(drawn.matches("class=\"halo\"").count(), 4);
+        assert!(drawn.rfind("<path") < drawn.find("class=\"halo\""), "marks are painted over lines: {drawn}");
         assert!(lines(&drawn, "said").iter().all(|rule| marks.iter().all(|mark| rule > mark)), "{drawn}");
         assert!(lines(&drawn, "late").iter().all(|supply| marks.iter().all(|mark| supply < mark)), "{drawn}");
     }

@@ -41,7 +41,7 @@ outline-offset:2px}
 .drawing svg text{font-size:12px}
 .gridline{stroke:var(--line)}.frame{stroke:var(--soft);fill:none}
 .slack{stroke:var(--soft);stroke-dasharray:2 4}
-.drawing svg text.slackname{fill:var(--soft);font-size:11px;stroke:var(--page);stroke-width:3;paint-order:stroke}
+.drawing svg text.slackname{fill:var(--soft);font-size:11px}
 .cursor{stroke:var(--soft);pointer-events:none}.dot{stroke:var(--page);stroke-width:1.5;pointer-events:none}
 .cellmark{fill:none;stroke:var(--ink);stroke-width:1.5;pointer-events:none}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem .3rem;margin:.2rem 0 .4rem;padding:0;list-style:none;font-size:.88rem}
