@@ -134,6 +134,24 @@ pub(crate) mod tests {
         }
     }
 
+    /// What each label of 12 pixels in a drawing takes at most: left, right, top and bottom, and its words.
+    pub(crate) fn labels(drawing: &str) -> Vec<([f64; 4], String)> {
+        let label = |text: &str| {
+            let (attributes, words) = text.split('<').next().unwrap().split_once('>').unwrap();
+            let attribute = |name: &str| attributes.split(&format!(" {name}=\"")).nth(1)?.split('"').next();
+            let number = |name: &str| -> f64 { attribute(name).unwrap().parse().unwrap() };
+            let (x, y) = (number("x"), number("y"));
+            let width = words.chars().count() as f64 * 7.0;
+            let left = match attribute("text-anchor") {
+                Some("middle") => x - width / 2.0,
+                Some("end") => x - width,
+                _ => x,
+            };
+            ([left, left + width, y - 11.0, y + 3.0], words.to_owned())
+        };
+        drawing.split("<text").skip(1).map(label).collect()
+    }
+
     #[test]
     fn text_cannot_break_out() {
         let html = frame("<b>\"&\u{1}", "", "<p>x</p>\n");

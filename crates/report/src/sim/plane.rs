@@ -40,7 +40,7 @@ impl Cell {
             Cell::Marginal => "marginal".to_owned(),
             Cell::Insufficient => "insufficient".to_owned(),
             Cell::Impossible => "impossible".to_owned(),
-            Cell::Count(count) => format!("{count}"),
+            Cell::Count(count) => grouped(*count),
         }
     }
 }
@@ -52,7 +52,10 @@ impl From<&Point> for Cell {
 }
 
 const LEFT: f64 = 64.0;
-const TOP: f64 = 10.0;
+/// Above the plane is the name of the axis upwards, which beside a low plane would be cut off.
+const TOP: f64 = 28.0;
+/// How wide a letter is, pixels, rather more than less.
+const LETTER: f64 = 7.5;
 /// A grid with more columns or rows than this would have cells too small to distinguish.
 const MAX_SIDE: usize = 400;
 /// Each combination of the leading axes of a grid with more than two axes gives a plane; no more than this.
@@ -110,42 +113,82 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     out.push_str("</g>\n");
 }
 
-/// The line around a plane with this many rows, and the axis below it.
-fn draw_right_axis(right: &Axis, side: f64, rows: usize, out: &mut String) {
-    let columns = right.values.len();
+fn length(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// How much room the longest value of an axis takes.
+fn longest(axis: &Axis) -> f64 {
+    (0..axis.values.len()).map(|index| length(&axis.written(index))).fold(0.0, f64::max)
+}
+
+/// Where a plane stands in its picture, so that no name and no value of its axes is cut off.
+struct Place {
+    columns: usize,
+    rows: usize,
+    /// Of a cell.
+    side: f64,
+    /// Left of the plane is room for the values of the axis upwards.
+    left: f64,
+    /// The middle of the name of the axis to the right.
+    middle: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Place {
+    /// `None` if there is nothing to draw, or too much.
+    fn of(right: &Axis, up: Option<&Axis>) -> Option<Place> {
+        let (columns, rows) = (right.values.len(), up.map_or(1, |up| up.values.len()));
+        if columns == 0 || rows == 0 || columns > MAX_SIDE || rows > MAX_SIDE {
+            return None;
+        }
+        let side = (900.0 / columns as f64).min(600.0 / rows as f64).clamp(2.0, 30.0);
+        let half_value = longest(right) / 2.0;
+        let left = LEFT.max(half_value - side / 2.0).max(up.map_or(0.0, longest) + 10.0);
+        let plane = left + side * columns as f64;
+        let half_name = length(&right.name) / 2.0 + 1.5 * LETTER;
+        let middle = f64::midpoint(left, plane).max(half_name);
+        let upwards = up.map_or(0.0, |up| length(&up.name) + 3.0 * LETTER);
+        let width = (plane + half_value.max(20.0)).max(middle + half_name).max(upwards).max(200.0);
+        Some(Place { columns, rows, side, left, middle, width, height: TOP + side * rows as f64 + 48.0 })
+    }
+
+    /// The left and the top edge of a cell.
+    fn cell(&self, row: usize, column: usize) -> (f64, f64) {
+        (self.left + self.side * column as f64, TOP + self.side * (self.rows - 1 - row) as f64)
+    }
+}
+
+/// The line around a plane, and the axis below it.
+fn draw_right_axis(right: &Axis, place: &Place, out: &mut String) {
+    let &Place { columns, rows, side, left, middle, .. } = place;
     let bottom = TOP + side * rows as f64;
-    let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom:.1}H{:.1}\"/>", LEFT + side * columns as f64);
-    let longest = (0..columns).map(|column| right.written(column).len()).max().unwrap_or(1);
-    let every = ((longest as f64 * 7.5 + 6.0) / side).ceil().max(1.0) as usize;
+    let _ =
+        writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {TOP}V{bottom:.1}H{:.1}\"/>", left + side * columns as f64);
+    let every = ((longest(right) + 6.0) / side).ceil().max(1.0) as usize;
     for column in (0..columns).step_by(every) {
         let value = escape(&right.written(column));
-        let x = LEFT + side * (column as f64 + 0.5);
+        let x = left + side * (column as f64 + 0.5);
         let _ = write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value}</text>", bottom + 16.0);
     }
-    let middle = LEFT + side * columns as f64 / 2.0;
     let _ = writeln!(
         out,
-        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} →</text>",
         bottom + 38.0,
         escape(&right.name)
     );
 }
 
-/// The axis beside a plane.
-fn draw_up_axis(up: &Axis, side: f64, out: &mut String) {
-    let rows = up.values.len();
-    let every = (14.0 / side).ceil() as usize;
-    for row in (0..rows).step_by(every.max(1)) {
+/// The axis beside a plane, with its name above.
+fn draw_up_axis(up: &Axis, place: &Place, out: &mut String) {
+    let every = (14.0 / place.side).ceil() as usize;
+    for row in (0..place.rows).step_by(every.max(1)) {
         let value = escape(&up.written(row));
-        let y = TOP + side * ((rows - 1 - row) as f64 + 0.5) + 4.0;
-        let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", LEFT - 6.0);
+        let y = place.cell(row, 0).1 + place.side * 0.5 + 4.0;
+        let _ = write!(out, "<text x=\"{}\" y=\"{y:.1}\" text-anchor=\"end\">{value}</text>", place.left - 6.0);
     }
-    let y = TOP + side * rows as f64 / 2.0;
-    let _ = writeln!(
-        out,
-        "<text transform=\"translate(14 {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-        escape(&up.name)
-    );
+    let _ = writeln!(out, "<text x=\"4\" y=\"{}\">↑ {}</text>", TOP - 14.0, escape(&up.name));
 }
 
 /// One plane as SVG: the last two axes of the sweep, the last but one upwards, the last to the right, as in Figure 17.
@@ -155,15 +198,10 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
     let axes = sweep.axes();
     let right = axes.last()?;
     let up = axes.len().checked_sub(2).map(|index| &axes[index]);
-    let (columns, rows) = (right.values.len(), up.map_or(1, |up| up.values.len()));
-    if columns == 0 || rows == 0 || columns > MAX_SIDE || rows > MAX_SIDE {
-        return None;
-    }
-    let side = (900.0 / columns as f64).min(600.0 / rows as f64).clamp(2.0, 30.0);
-    let (width, height) = (LEFT + side * columns as f64 + 20.0, TOP + side * rows as f64 + 48.0);
+    let place = Place::of(right, up)?;
+    let Place { columns, rows, side, width, height, .. } = place;
     let most = cells.iter().map(|(_, cell)| if let Cell::Count(count) = cell { *count } else { 0 }).max().unwrap_or(0);
     let plane = (columns * rows) as u64;
-    let width = width.max(200.0);
     let mut out = format!(
         "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\" \
          aria-label=\"{}\">\n",
@@ -178,12 +216,12 @@ pub fn plane_svg(sweep: &Sweep, cells: &[(u64, Cell)], leading: u64, title: &str
             Some(up) => format!("{} {}, {} {}", up.name, up.written(row), right.name, right.written(column)),
             None => format!("{} {}", right.name, right.written(column)),
         };
-        let y = TOP + side * (rows - 1 - row) as f64;
-        draw(cell, most, LEFT + side * column as f64, y, side, &name, &mut out);
+        let (x, y) = place.cell(row, column);
+        draw(cell, most, x, y, side, &name, &mut out);
     }
-    draw_right_axis(right, side, rows, &mut out);
+    draw_right_axis(right, &place, &mut out);
     if let Some(up) = up {
-        draw_up_axis(up, side, &mut out);
+        draw_up_axis(up, &place, &mut out);
     }
     out.push_str("</svg>\n");
     Some(out)
@@ -265,7 +303,7 @@ fn points(sweep: &Sweep, cells: &[(u64, Cell)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::plain_page::tests::assert_well_formed;
+    use crate::encode::plain_page::tests::{assert_well_formed, labels};
 
     fn sweep(axes: &[&str]) -> Sweep {
         Sweep::new(axes.iter().map(|text| Axis::parse(text).unwrap()).collect()).unwrap()
@@ -285,13 +323,42 @@ mod tests {
         assert!(html.contains("<p class=\"verdict\">4 &lt; 5.</p>") && html.contains("4 of 4 points as a table"));
     }
 
+    /// Names of a machine's settings are long, and a plane may have two rows.
+    #[test]
+    fn no_name_and_no_value_of_an_axis_is_cut_off() {
+        let mut met = 0;
+        for up in [
+            "compute=1..2",
+            "device.policy.reservation.runtime=1000000..1000003",
+            "context=irq,dpc,reservation:3.7ms/12.5ms",
+        ] {
+            for right in
+                ["buffers=2..3", "device.policy.reservation.period=7..14", "policy={ priority = 8 },{ priority = 24 }"]
+            {
+                let axes = [up, right].map(|axis| Axis::parse_any(axis).unwrap());
+                let sweep = Sweep::new(axes.into()).unwrap();
+                let svg = plane_svg(&sweep, &[], 0, "").unwrap();
+                let size = |name: &str| -> f64 {
+                    svg.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+                };
+                let (width, height) = (size("width"), size("height"));
+                for ([left, right, top, bottom], words) in labels(&svg) {
+                    assert!(left >= 0.0 && right <= width, "{words} is cut off: {left} to {right} of {width}");
+                    assert!(top >= 0.0 && bottom <= height, "{words} is cut off: {top} to {bottom} of {height}");
+                    met += 1;
+                }
+            }
+        }
+        assert!(met > 40, "{met} labels");
+    }
+
     #[test]
     fn counts_one_axis_and_three_axes() {
         let cells: Vec<(u64, Cell)> = (0..12).map(|index| (index, Cell::Count(index * index * 1000))).collect();
         for axes in [&["p=1..12"][..], &["a=1..2", "b=1..2", "c=1..3"]] {
             let html = plane_html(&sweep(axes), &cells, "misses", "punctual sim whatif", "");
             assert_well_formed(&html);
-            assert!(html.contains(": 121000</title>") && html.contains("121k"));
+            assert!(html.contains(": 121,000</title>") && html.contains("<td>121,000</td>") && html.contains("121k"));
         }
         assert_well_formed(&plane_html(&sweep(&[]), &[], "nothing", "punctual sim whatif", ""));
     }

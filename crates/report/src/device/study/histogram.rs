@@ -76,24 +76,7 @@ fn heights(tallest: u64, top: f64, top_of_one: f64, body: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::plain_page::tests::assert_well_formed;
-
-    /// What a label of 12 pixels takes at most: left, right, top and bottom, and its words.
-    fn labels(body: &str) -> Vec<([f64; 4], String)> {
-        let label = |text: &str| {
-            let (attributes, words) = text.split('<').next().unwrap().split_once('>').unwrap();
-            let value =
-                |name: &str| attributes.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap();
-            let (x, y): (f64, f64) = (value("x").parse().unwrap(), value("y").parse().unwrap());
-            let width = words.chars().count() as f64 * 7.0;
-            let left = match value("text-anchor") {
-                "middle" => x - width / 2.0,
-                _ => x - width,
-            };
-            ([left, left + width, y - 11.0, y + 3.0], words.to_owned())
-        };
-        body.split("<text").skip(1).map(label).collect()
-    }
+    use crate::encode::plain_page::tests::{assert_well_formed, labels};
 
     #[test]
     fn axes_have_round_steps() {
