@@ -1,10 +1,13 @@
 // Numbers with their intervals, one per line, on a logarithmic axis.
 import * as Plot from "@observablehq/plot";
-import { along, along10, colour, decades, element, LETTER as AXIS_LETTER, margin, paper, spaced, thinned, TIMES } from "./axes";
-import type { Drawn, Interval, Intervals, Renderer } from "./types";
+import { along, along10, decades, element, LETTER as AXIS_LETTER, margin, paper, spaced, thinned, TIMES } from "./axes";
+import type { Drawn, Interval, Intervals, Judged, Renderer } from "./types";
 import { factor, seconds, withLimits } from "./words";
 
 const told = (picture: Intervals, value: number): string => (picture.unit === "factor" ? factor(value) : seconds(value));
+
+/** What is shown to be good or bad has the colour that such words have in tables. */
+const COLOURS: Record<Judged, string> = { good: "var(--good)", bad: "var(--bad)", open: "var(--ink)" };
 
 const inWords = (picture: Intervals, interval: Interval): string => withLimits(interval, (value) => told(picture, value));
 
@@ -81,11 +84,11 @@ function draw(picture: Intervals, width: number): Drawn {
     const at = x(picture.against[0]);
     const text = element("text", { x: at, y: top - 10, "text-anchor": "middle", fill: "var(--soft)" });
     text.textContent = picture.against[1];
-    svg.append(element("line", { x1: at, x2: at, y1: top - 4, y2: top + inner, stroke: "var(--ink)", "stroke-width": 1.2 }), text);
+    svg.append(element("line", { x1: at, x2: at, y1: top - 4, y2: top + inner, stroke: "var(--soft)", "stroke-width": 1.2 }), text);
   }
-  picture.rows.forEach(({ interval: { low, estimate, high }, want, style }, row) => {
+  picture.rows.forEach(({ interval: { low, estimate, high }, want, judged }, row) => {
     const at = y(row);
-    const stroke = colour(style);
+    const stroke = COLOURS[judged];
     if (low !== null || high !== null) {
       const from = low === null ? start : x(low);
       const to = high === null ? end : x(high);
@@ -105,7 +108,7 @@ function draw(picture: Intervals, width: number): Drawn {
     if (estimate !== null) svg.append(element("circle", { cx: x(estimate), cy: at, r: 5, fill: stroke }));
     if (want !== null) {
       const to = x(want);
-      svg.append(element("path", { d: `M${to} ${at - 7}l6 7l-6 7l-6-7z`, stroke: "var(--ink)", "stroke-width": 1.5, fill: "var(--page)" }));
+      svg.append(element("path", { d: `M${to} ${at - 7}l6 7l-6 7l-6-7z`, stroke: "var(--soft)", "stroke-width": 1.5, fill: "var(--page)" }));
     }
   });
   const cursor = svg.appendChild(element("g", { "aria-hidden": "true" }));
@@ -121,15 +124,34 @@ function draw(picture: Intervals, width: number): Drawn {
     read(place) {
       const row = picture.rows[place];
       cursor.replaceChildren(element("rect", { class: "cellmark", x: 1, y: y(place) - rowHeight / 2, width: width - 2, height: rowHeight, rx: 3 }));
-      const rows = [{ name: picture.axis, text: inWords(picture, row.interval), colour: colour(row.style) }];
-      if (row.want !== null) rows.push({ name: "wanted", text: told(picture, row.want), colour: "var(--ink)" });
+      const rows = [{ name: picture.axis, text: inWords(picture, row.interval), colour: COLOURS[row.judged] }];
+      if (row.want !== null) rows.push({ name: "wanted", text: told(picture, row.want), colour: "var(--soft)" });
       rows.push({ name: "verdict", text: row.verdict, colour: "transparent" });
       return { head: row.name, rows, x: start + room / 2, y: y(place) + rowHeight / 2 };
     },
   };
 }
 
+/** The key: which colour stands for which verdict, and what a diamond is. */
+function key(picture: Intervals): HTMLElement {
+  const list = document.createElement("ul");
+  list.className = "legend";
+  const add = (text: string, shape: SVGElement) => {
+    const item = list.appendChild(document.createElement("li"));
+    item.className = "steps";
+    const svg = item.appendChild(element("svg", { viewBox: "0 0 28 10", "aria-hidden": "true" }));
+    svg.append(shape);
+    item.append(text);
+  };
+  for (const [verdict, judged] of new Map(picture.rows.map((row) => [row.verdict, row.judged])))
+    add(verdict, element("path", { d: "M1 5H27M1 1V9M27 1V9", stroke: COLOURS[judged], "stroke-width": 2, fill: "none" }));
+  if (picture.rows.some((row) => row.want !== null))
+    add("wanted", element("path", { d: "M14 1l4 4l-4 4l-4-4z", stroke: "var(--soft)", "stroke-width": 1.5, fill: "var(--page)" }));
+  return list;
+}
+
 export const intervals: Renderer<Intervals> = {
+  key,
   draw,
   values: (picture) => ({
     head: ["", picture.axis, "wanted", "verdict"],

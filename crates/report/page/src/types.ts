@@ -58,6 +58,9 @@ export interface Heat extends Frame {
   cells: number[];
 }
 
+/** What an interval shows: it holds or is better, it fails or is worse, or neither. */
+export type Judged = "good" | "bad" | "open";
+
 export interface Interval {
   low: number | null;
   estimate: number | null;
@@ -68,7 +71,7 @@ export interface Intervals extends Frame {
   kind: "intervals";
   unit: "factor" | "seconds";
   axis: string;
-  rows: { name: string; interval: Interval; want: number | null; verdict: string; style: number }[];
+  rows: { name: string; interval: Interval; want: number | null; verdict: string; judged: Judged }[];
   against: [number, string] | null;
 }
 

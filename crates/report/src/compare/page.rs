@@ -9,7 +9,7 @@ use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, measure};
 use crate::device::are_of_several_origins;
-use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Unit};
+use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Judged, Unit};
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
@@ -83,12 +83,11 @@ pub(crate) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
 pub(crate) const SHOWS_A_DIFFERENCE: &str =
     "An interval that does not reach 1 shows a difference; one that does leaves it open.";
 
-/// The style of an outcome: what is worse stands out.
-fn style_of(outcome: Outcome) -> usize {
+fn judged(outcome: Outcome) -> Judged {
     match outcome {
-        Outcome::Worse => 1,
-        Outcome::Better => 3,
-        Outcome::NoDifference => 2,
+        Outcome::Worse => Judged::Bad,
+        Outcome::Better => Judged::Good,
+        Outcome::NoDifference => Judged::Open,
     }
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
         interval: Interval { low, estimate, high },
         want: None,
         verdict: told(ratio).to_owned(),
-        style: style_of(ratio.outcome()),
+        judged: judged(ratio.outcome()),
     }
 }
 

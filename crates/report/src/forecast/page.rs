@@ -5,7 +5,7 @@ use super::interval::told;
 use super::units::{want_head, want_words};
 use crate::NextStep;
 use crate::answer::value;
-use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Judged, Unit};
 use crate::encode::html::setting::context;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
@@ -134,11 +134,11 @@ fn devices_picture(number: usize, group: &Group, of_loops: bool) -> Picture {
         name: device_name(group, device),
         interval: interval(&device.underruns.mttf_s),
         want: Some(device.device.want_s as f64),
-        verdict: device.underruns.outcome.name().to_owned(),
-        style: match device.underruns.outcome {
-            Outcome::Holds => 3,
-            Outcome::Fails => 1,
-            Outcome::HoldsAsRecorded | Outcome::Unknown => 2,
+        verdict: device.underruns.outcome.name().replace('-', " "),
+        judged: match device.underruns.outcome {
+            Outcome::Holds => Judged::Good,
+            Outcome::Fails => Judged::Bad,
+            Outcome::HoldsAsRecorded | Outcome::Unknown => Judged::Open,
         },
     });
     let events = if of_loops { "overruns" } else { "underruns" };

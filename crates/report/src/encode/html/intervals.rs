@@ -48,8 +48,21 @@ pub struct IntervalRow {
     pub want: Option<f64>,
     /// What it means, in a word.
     pub verdict: String,
-    /// Its colour.
-    pub style: usize,
+    /// What that is for whoever reads it: its colour.
+    pub judged: Judged,
+}
+
+/// Whether something is as one would like it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// It holds, or is better.
+    Good,
+    /// It fails, or is worse.
+    Bad,
+    /// Neither is shown.
+    #[default]
+    Open,
 }
 
 /// Seconds against lengths of time, both logarithmic, each with its interval.
