@@ -5,11 +5,12 @@ import { clock, lengthOf, tick } from "./words";
 
 export const margin = { left: 84, right: 30, top: 12, bottom: 44 };
 
-export const colour = (style: number): string => `var(--c${style % 8})`;
+/** Which number stands for what is in crates/report/src/encode/html/colours.rs. */
+export const colour = (style: number): string => `var(--c${style % 10})`;
 
 // The lines of one picture can be distinguished without colour, too.
-const DASHES = ["", "", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2"];
-export const dash = (style: number): string => DASHES[style % 8];
+const DASHES = ["", "", "7 3", "2 3", "9 3 2 3", "4 2", "12 4", "1 2", "7 3", "2 3"];
+export const dash = (style: number): string => DASHES[style % 10];
 
 /** Powers of ten from `low` to `high`. */
 export function decades(low: number, high: number): number[] {

@@ -87,13 +87,12 @@ svg{display:block;max-width:100%;height:auto;background:var(--page)}
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft)}
 svg text.halo{stroke:var(--page);stroke-width:3;paint-order:stroke}
 svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--line);fill:none}
-svg .dots{stroke:var(--mark);stroke-width:2.4;stroke-linecap:round;fill:none}svg .bar{fill:var(--mark)}
+svg .dots{stroke:var(--ink);stroke-width:2.4;stroke-linecap:round;fill:none}svg .bar{fill:var(--ink)}
 svg .said{stroke:var(--paper);stroke-dasharray:5 4;fill:none}svg text.saidtext{fill:var(--paper)}
 svg .no{fill:var(--no)}svg .some{fill:var(--some)}svg .yes{fill:var(--yes)}svg .none{fill:none;stroke:var(--line)}
 svg text.onno{fill:var(--onno)}svg text.onsome{fill:var(--onsome)}svg text.onyes{fill:var(--onyes)}
-svg .cross{stroke:var(--soft);fill:none}svg .heat{fill:var(--bad)}
-svg .irq{fill:#c2410c}svg .dpc{fill:#b7860b}svg .t0{fill:#2563eb}svg .t1{fill:#0f8a6a}svg .t2{fill:#8b46c9}
-svg .t3{fill:#64748b}svg .late{stroke:var(--bad);stroke-width:2;fill:none}
+svg .cross{stroke:var(--soft);fill:none}svg .worse{fill:var(--bad)}
+svg .irq{fill:var(--c1)}svg .deferred{fill:var(--c4)}svg .thread{fill:var(--c2)}svg .late{stroke:var(--bad);stroke-width:2;fill:none}
 .planes{display:flex;flex-wrap:wrap;gap:1rem}.planes figure{margin:.3rem 0}
 details{margin:.5rem 0}summary{cursor:pointer}
 ";

@@ -8,7 +8,7 @@ use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Judged, Unit};
 use crate::encode::html::setting::context;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section, colours};
 use crate::forecast::{ForecastAnswer, outcome_in_words};
 use crate::load_words;
 use punctual_forecast::{Answer, DeviceAnswer, Estimate, Group, Outcome, format_seconds};
@@ -71,7 +71,7 @@ fn buffering(answer: &Answer) -> Option<Section> {
             let device = curve.device.as_ref().map(|device| format!("{device}, ")).unwrap_or_default();
             lines.push(BandLine {
                 name: format!("{}, {}after {}", name_of(group), device, curve.stage.name().replace('_', " ")),
-                style: lines.len() + 1,
+                style: colours::of_part(lines.len()),
                 ns: curve.points.iter().map(|point| point.buffering_ns).collect(),
                 seconds: curve.points.iter().map(|point| interval(&point.mttf_s)).collect(),
             });

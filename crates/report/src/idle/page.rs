@@ -6,7 +6,7 @@ use crate::encode::html::heat::{Cell, Heat};
 use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Section, Subject};
+use crate::encode::html::{Block, Drawing, Page, Section, Subject, colours};
 use crate::idle::text::{histogram, percent, what_was_lost};
 use crate::idle::{IdleAnswer, IdleReport};
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
@@ -96,9 +96,9 @@ fn warnings(report: &IdleReport<'_>) -> Vec<String> {
 /// The legend's name for gaps of which this kind took most, and their style.
 fn kind_line(kind: CauseKind) -> (&'static str, usize) {
     match kind {
-        CauseKind::Irq => ("interrupts", 1),
-        CauseKind::Softirq => ("softirqs", 4),
-        CauseKind::Thread => ("threads", 2),
+        CauseKind::Irq => ("interrupts", colours::INTERRUPTS),
+        CauseKind::Softirq => ("softirqs", colours::SOFTIRQS),
+        CauseKind::Thread => ("threads", colours::THREADS),
         CauseKind::Outside => ("outside this kernel", 3),
         CauseKind::Unknown => ("unknown", 5),
         CauseKind::NotFollowed => ("not followed", 6),
@@ -108,7 +108,7 @@ fn kind_line(kind: CauseKind) -> (&'static str, usize) {
 fn lengths(report: &IdleReport<'_>, drawn: &GapPictures) -> Section {
     let mut all = Distribution::new();
     drawn.lengths.iter().for_each(|lengths| all.add(lengths));
-    let mut lines = vec![survival("all gaps", 0, &all)];
+    let mut lines = vec![survival("all gaps", colours::TOTAL, &all)];
     if report.gaps.followed {
         lines.extend(CauseKind::ALL.into_iter().zip(&drawn.lengths).map(|(kind, lengths)| {
             let (name, style) = kind_line(kind);

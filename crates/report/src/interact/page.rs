@@ -11,7 +11,7 @@ use crate::encode::html::history::History;
 use crate::encode::html::intervals::{Band, BandLine, Interval};
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Section, Subject};
+use crate::encode::html::{Block, Drawing, Page, Section, Subject, colours};
 use crate::idle::percent;
 use punctual_recording::{Distribution, Interaction, START, format_ns};
 
@@ -101,7 +101,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
     let mut blocks = vec![Block::Table(table)];
     let shown = report.kinds.iter().filter(|kind| kind.latencies.count() > 0 && kind.kind != START).take(LINES);
     let lines: Vec<CurveLine> =
-        shown.enumerate().map(|(style, kind)| survival(&kind.kind, style, &kind.latencies)).collect();
+        shown.enumerate().map(|(place, kind)| survival(&kind.kind, colours::of_part(place), &kind.latencies)).collect();
     if !lines.is_empty() {
         let mut curve = Curve { of: Subject::Inputs, ..Curve::of(lines.clone(), &lines) };
         curve.marks = vec![Mark { ns: super::USUAL_PATIENCE_NS, name: "noticed".to_owned() }];
@@ -348,7 +348,7 @@ fn responsiveness(report: &InteractReport<'_>) -> Option<Block> {
     }
     let line = BandLine {
         name: "p = 1".into(),
-        style: 0,
+        style: colours::TOTAL,
         ns: curve.iter().map(|(threshold, ..)| *threshold).collect(),
         seconds: curve
             .iter()
@@ -405,7 +405,8 @@ fn responsiveness_by_threshold(report: &InteractReport<'_>) -> Option<Table> {
 fn cumulative_line(cumulative: &[(u64, u64)]) -> Option<CurveLine> {
     let all = cumulative.last()?.1 / 1_000;
     let step = cumulative.len().div_ceil(POINTS).max(1);
-    let mut line = CurveLine { name: "waiting".into(), style: 0, count: all.max(1), ..CurveLine::default() };
+    let mut line =
+        CurveLine { name: "waiting".into(), style: colours::TOTAL, count: all.max(1), ..CurveLine::default() };
     let last = cumulative.len() - 1;
     for (at, (latency, waited)) in cumulative.iter().enumerate().rev() {
         if at % step != 0 && at != last {

@@ -99,7 +99,7 @@ fn frame(axes: &Axes, out: &mut String) {
     let ring = coordinate(axes.y(axes.ring));
     let _ = writeln!(
         out,
-        "<path class=\"said\" d=\"M{LEFT} {ring}H{RIGHT}\"><title>the ring holds {} samples</title></path>\
+        "<path class=\"cross\" stroke-dasharray=\"5 4\" d=\"M{LEFT} {ring}H{RIGHT}\"><title>the ring holds {} samples</title></path>\
          <path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\"/>",
         axes.ring
     );

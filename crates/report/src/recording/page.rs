@@ -4,7 +4,7 @@ use crate::device::are_of_several_origins;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::encode::html::{Block, Drawing, Page, Picture, Section, colours};
 use crate::layout::{agreeing, counted};
 use crate::recording::judged::LATE_WAKEUPS;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
@@ -133,20 +133,6 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
     warnings
 }
 
-/// The style of a stage's line: the same on every page.
-fn style_of(stage: Stage) -> usize {
-    match stage {
-        Stage::Total => 0,
-        Stage::Irq => 1,
-        Stage::Softirq => 4,
-        Stage::Wake => 5,
-        Stage::Thread => 2,
-        Stage::User => 3,
-        Stage::DpcInterruptLatency | Stage::Response | Stage::Request => 6,
-        Stage::ThreadLatency | Stage::Work => 7,
-    }
-}
-
 fn line_of(document: &Document, measure: &str, stage: Stage, name: &str, style: usize) -> CurveLine {
     survival(name, style, &document.distributions.sum_of(measure, stage, None))
 }
@@ -223,8 +209,14 @@ fn shares(parts: &[(String, &Document)], devices: &[Vec<JudgedDevice>]) -> Secti
 
 /// The totals of several measures (ways to wait, priorities, threads) in one picture, so that they can be compared.
 fn all_measures(document: &Document, measures: &[String]) -> Option<Picture> {
+    let has = |stage: &Stage| {
+        measures.iter().take(MAX_HISTORIES).any(|of| document.distributions.sum_of(of, *stage, None).count() > 0)
+    };
+    let stages: Vec<Stage> = Stage::ALL.into_iter().filter(has).collect();
     let drawn = measures.iter().take(MAX_HISTORIES).enumerate();
-    let lines = drawn.map(|(index, measure)| line_of(document, measure, Stage::Total, measure, index + 1));
+    let lines = drawn.map(|(index, measure)| {
+        line_of(document, measure, Stage::Total, measure, colours::of_part_beside(index, &stages))
+    });
     let lines: Vec<CurveLine> = lines.filter(|line| line.count > 0).collect();
     (lines.len() > 1).then(|| Picture {
         id: "share-measures".to_owned(),
@@ -245,7 +237,7 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
     let lines = |stage: Stage| -> Vec<CurveLine> {
         let each = parts.iter().enumerate().map(|(index, (name, measure, document))| {
             // A single line has the style of the stage; several have those of their parts.
-            let style = if parts.len() == 1 { style_of(stage) } else { index + 1 };
+            let style = if parts.len() == 1 { colours::of_stage(stage) } else { colours::of_part(index) };
             line_of(document, measure, stage, name, style)
         });
         each.filter(|line| line.count > 0).collect()
@@ -254,12 +246,12 @@ pub(crate) fn share_pictures(id: &str, parts: &[(&str, &str, &Document)], marks:
         Stage::ALL.into_iter().map(|stage| (stage, lines(stage))).filter(|(_, lines)| !lines.is_empty()).collect();
     let all: Vec<CurveLine> = by_stage.iter().flat_map(|(_, lines)| lines.clone()).collect();
     let mut overview = if let [(_, measure, document)] = parts {
-        let named = by_stage
-            .iter()
-            .map(|(stage, _)| line_of(document, measure, *stage, &stage.name().replace('_', " "), style_of(*stage)));
+        let named = by_stage.iter().map(|(stage, _)| {
+            line_of(document, measure, *stage, &stage.name().replace('_', " "), colours::of_stage(*stage))
+        });
         // The total comes first, because the verdict is about it.
         let mut lines: Vec<CurveLine> = named.collect();
-        lines.sort_by_key(|line| line.style != 0);
+        lines.sort_by_key(|line| line.style != colours::TOTAL);
         Curve::of(lines, &all)
     } else {
         let total = lines(Stage::Total);

@@ -33,7 +33,7 @@ impl Plane<'_> {
                 .find(|tried| is_sufficient(self.predicted(*tried)))
         };
         let (rule, supply) = (least(&|(rule, _)| rule), least(&|(_, supply)| supply));
-        [(rule, "said"), (supply, "late")].into_iter().filter_map(|(found, class)| Some((found?, class)))
+        [(rule, "said"), (supply, "cross")].into_iter().filter_map(|(found, class)| Some((found?, class)))
     }
 
     /// How often the two models were wrong, and out of how many trials that can be judged.
@@ -224,7 +224,7 @@ fn predicted(scale: &Scale, out: &mut String) {
     for (line, class) in &scale.lines {
         let _ = writeln!(
             out,
-            "<path class=\"{class}\" d=\"M{} {}h{}\"/>",
+            "<path class=\"{class}\" d=\"M{} {}h{}\" stroke-width=\"2\"/>",
             coordinate(scale.x(line.period_ns) - half),
             coordinate(scale.y(share(*line))),
             coordinate(2.0 * half)
@@ -287,7 +287,7 @@ mod tests {
         let plane = Plane { trials: &trials, recommended: None, job, lateness_ns: 100_000 };
         assert_eq!(plane.wrong(), (4, 0, 4));
         let drawn = drawn(&plane);
-        for class in ["said", "late"] {
+        for class in ["said", "cross"] {
             let heights = lines(&drawn, class);
             assert!(heights.len() == 2 && heights.iter().all(|y| (TOP..=BOTTOM).contains(y)), "{class}: {heights:?}");
         }
@@ -301,6 +301,6 @@ mod tests {
         assert_eq!(drawn.matches("class=\"halo\"").count(), 4);
         assert!(drawn.rfind("<path") < drawn.find("class=\"halo\""), "marks are painted over lines: {drawn}");
         assert!(lines(&drawn, "said").iter().all(|rule| marks.iter().all(|mark| rule > mark)), "{drawn}");
-        assert!(lines(&drawn, "late").iter().all(|supply| marks.iter().all(|mark| supply < mark)), "{drawn}");
+        assert!(lines(&drawn, "cross").iter().all(|supply| marks.iter().all(|mark| supply < mark)), "{drawn}");
     }
 }

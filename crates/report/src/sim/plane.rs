@@ -78,7 +78,7 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
         Cell::Insufficient => ("no", "×".to_owned()),
         Cell::Impossible => ("none", "–".to_owned()),
         Cell::Count(0) => ("yes", "0".to_owned()),
-        Cell::Count(count) => ("heat", short(*count)),
+        Cell::Count(count) => ("worse", short(*count)),
     };
     // Counts span many powers of ten: the depth of colour follows their logarithm.
     let depth = match cell {
@@ -100,12 +100,12 @@ fn draw(cell: &Cell, most: u64, x: f64, y: f64, side: f64, name: &str, out: &mut
     };
     if fits {
         let ink = match class {
-            "heat" | "none" => "soft-not",
-            other => other,
+            "yes" | "some" | "no" => format!(" class=\"on{class}\""),
+            _ => String::new(),
         };
         let _ = write!(
             out,
-            "<text class=\"on{ink}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" style=\"font-size:{size}px\">{letter}</text>",
+            "<text{ink} x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" style=\"font-size:{size}px\">{letter}</text>",
             x + side / 2.0 - 0.75,
             y + side / 2.0 + size * 0.35
         );

@@ -57,11 +57,12 @@ fn rows(timeline: &Timeline) -> BTreeMap<(u32, Lane), Row<'_>> {
     rows
 }
 
-fn class(lane: Lane) -> String {
+/// What a lane's colour is called: that of the stage in which the same takes its time. Threads have lanes of their own.
+fn class(lane: Lane) -> &'static str {
     match lane {
-        Lane::Interrupts => "irq".to_owned(),
-        Lane::Deferred => "dpc".to_owned(),
-        Lane::Thread { index, .. } => format!("t{}", index % 4),
+        Lane::Interrupts => "irq",
+        Lane::Deferred => "deferred",
+        Lane::Thread { .. } => "thread",
     }
 }
 

@@ -20,9 +20,11 @@ pub(super) const STYLE: &str = "
 .flames .tools[hidden]{display:none}
 .flames input,.flames button{font:inherit;color:inherit;background:var(--panel);border:1px solid var(--soft);
 border-radius:3px;padding:.1rem .4rem}
-.flames .alive g{cursor:pointer}.flames g:focus{outline:none}.flames g:focus rect{stroke:var(--ink);stroke-width:2}
-.flames .around rect,.flames .searched g:not(.found) rect{fill:var(--no)}
-.flames .around text,.flames .searched g:not(.found) text{fill:var(--onno)}
+.flames .cause{fill:var(--ink)}.flames text.oncause{fill:var(--page)}
+.flames .code{fill:color-mix(in oklab,var(--heat) 25%,var(--page))}
+.flames .alive g{cursor:pointer}.flames g:focus{outline:none}.flames g:focus rect{stroke:var(--mark);stroke-width:2}
+.flames .around rect,.flames .searched g:not(.found) rect{fill:var(--line)}
+.flames .around text,.flames .searched g:not(.found) text{fill:var(--ink)}
 ";
 
 const SCRIPT: &str = include_str!("flame.js");
@@ -63,7 +65,7 @@ fn below(body: &mut String, tree: &CallTree, left: f64, whole: f64, level: usize
 
 /// One function, with its beginning and its width as parts of the whole.
 fn frame(body: &mut String, name: &str, ns: u64, (left, size): (f64, f64), level: usize) {
-    let (class, text_class) = if level < 2 { ("yes", "onyes") } else { ("some", "onsome") };
+    let (class, text_class) = if level < 2 { ("cause", "oncause") } else { ("code", "oncode") };
     let (at, width, top) = (left * WIDTH, size * WIDTH, level as f64 * ROW);
     let hidden = if width < MIN_SEEN { " style=\"display:none\"" } else { "" };
     let room = ((width - 6.0) / 6.6).max(0.0) as usize;

@@ -1,5 +1,6 @@
 //! Latency over time: wakeups in, columns out, in memory that does not grow with the number of wakeups.
 
+use crate::encode::html::colours;
 use crate::encode::html::heat::{Cell, Heat, MAX_CPUS};
 use crate::encode::html::subject::Subject;
 use punctual_recording::{BLOCK_NS, BlockMaximum, Distribution};
@@ -244,9 +245,9 @@ impl History {
             ns: self.columns.iter().map(of).collect(),
         };
         let lines = vec![
-            line("longest", 1, |column| (column.count > 0).then_some(column.max_ns)),
-            line(P99, 2, |column| column.p99_ns),
-            line("median", 3, |column| column.p50_ns),
+            line("longest", colours::TOTAL, |column| (column.count > 0).then_some(column.max_ns)),
+            line(P99, colours::P99, |column| column.p99_ns),
+            line("median", colours::MEDIAN, |column| column.p50_ns),
         ];
         let known = |line: &SeriesLine| line.ns.iter().any(Option::is_some);
         Series { of: self.of, column_ns: self.column_ns, lines: lines.into_iter().filter(known).collect(), latency_ns }

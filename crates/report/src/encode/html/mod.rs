@@ -4,6 +4,7 @@
 //! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
 //! according to its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
 
+pub(crate) mod colours;
 pub(crate) mod curve;
 pub(crate) mod heat;
 pub(crate) mod history;
@@ -16,7 +17,7 @@ pub(crate) mod table;
 pub use curve::{Curve, CurveLine, Mark, survival};
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
-pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Unit};
+pub use intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Judged, Unit};
 pub use subject::Subject;
 pub use table::{Column, Table, Value};
 

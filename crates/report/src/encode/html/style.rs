@@ -3,7 +3,8 @@
 // The colours of lines differ in lightness as much as in hue, and each has a dash besides; those of cells go from the
 // page's colour to that of the mark, so that they follow light, dark and paper.
 pub(crate) const STYLE: &str = "
-:root{--c0:#1c1f24;--c1:#c2410c;--c2:#1f5fbf;--c3:#0f7a5a;--c4:#8b3fc0;--c5:#8a6100;--c6:#0e7490;--c7:#be185d;--heat:#b3260b}
+:root{--c0:#1c1f24;--c1:#c2410c;--c2:#1f5fbf;--c3:#0f7a5a;--c4:#8b3fc0;--c5:#8a6100;--c6:#0e7490;--c7:#be185d;--heat:#b3260b;
+--c8:color-mix(in oklab,var(--c0) 70%,var(--page));--c9:color-mix(in oklab,var(--c0) 50%,var(--page))}
 @media (prefers-color-scheme:dark){:root{--c0:#e6e8ec;--c1:#ff9a5c;--c2:#7fb0ff;--c3:#5fd6a8;--c4:#cf9bff;--c5:#e0c050;
 --c6:#5cc8e6;--c7:#ff8fc0;--heat:#ffb04a}}
 @media print{:root{--c0:#000;--c1:#b03a08;--c2:#123f86;--c3:#0a5c43;--c4:#6a2a98;--c5:#6b4b00;--c6:#0a5566;--c7:#96124a;
@@ -20,7 +21,7 @@ h3,caption,figcaption,.legend{overflow-wrap:anywhere}
 ul.next{list-style:none;margin:.4rem 0 .8rem;padding:0;font-size:.92rem;overflow-wrap:anywhere}
 .warnings,.blind{background:var(--panel);border:1px solid var(--line);border-radius:.4rem;padding:.5rem 1rem;margin:.8rem 0;
 font-size:.92rem;overflow-wrap:anywhere}
-.warnings{border-left:.3rem solid var(--paper)}
+.warnings{border-left:.3rem solid var(--ink)}
 .warnings details,.blind details{margin:.2rem 0}
 .warnings h2,.blind h2{font-size:1rem;margin:0;padding:0;border:0}.warnings ul,.blind ul{margin:.3rem 0;padding-left:1.2rem}
 nav{position:sticky;top:0;background:var(--page);z-index:5;border-bottom:1px solid var(--line)}
@@ -53,7 +54,7 @@ display:inline-flex;align-items:center;gap:.4rem;max-width:100%}
 .steps{display:inline-flex;align-items:center;gap:.35rem;padding:.15rem .5rem}.steps i{width:1.1rem;height:.8rem;display:inline-block;
 border:1px solid var(--line);print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .tip{position:absolute;z-index:4;pointer-events:none;background:var(--page);color:var(--ink);border:1px solid var(--soft);border-radius:.3rem;
-padding:.35rem .6rem;font-size:.82rem;line-height:1.4;box-shadow:0 2px 8px #0004;max-width:min(24rem,92%);font-variant-numeric:tabular-nums}
+padding:.35rem .6rem;font-size:.82rem;line-height:1.4;box-shadow:0 2px 8px var(--line);max-width:min(24rem,92%);font-variant-numeric:tabular-nums}
 .tip b{display:block}.tip span{display:flex;gap:.4rem;align-items:center;overflow-wrap:anywhere}.tip i{flex:none;width:.7rem;height:.7rem;border-radius:50%}
 details.values{font-size:.88rem}details.values .wide{max-height:24rem;overflow:auto}
 footer{max-width:76rem;margin:2rem auto;padding:0 1rem;color:var(--soft);font-size:.85rem}
