@@ -1,7 +1,7 @@
 // What all pictures share: margins, colours, dashes, and axes that are legible at any width.
 import * as Plot from "@observablehq/plot";
 import type { Subject } from "./types";
-import { clock, lengthOf, tick } from "./words";
+import { clock, lengthOf, rounded, tick } from "./words";
 
 export const margin = { left: 84, right: 30, top: 12, bottom: 44 };
 
@@ -87,7 +87,7 @@ export function timeAxis(columns: number, columnNs: number, room: number): Plot.
   }
   const ticks = [];
   for (let index = 0; index * step <= end * 1.0001; index++) ticks.push((index * step * scale) / columnNs);
-  const format = (column: number) => String(Number(((column * columnNs) / scale).toPrecision(6)));
+  const format = (column: number) => rounded((column * columnNs) / scale, 6);
   return [
     Plot.axisX(ticks, { tickFormat: format, label: `time from the beginning, ${name}`, labelAnchor: "center", labelArrow: "none", tickSize: 4 }),
   ];

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { along, along10, colour, dash, element, LETTER, margin, nearest, paper, spaced, TIMES } from "./axes";
 import type { Band, Drawn, Interval, Renderer } from "./types";
-import { milliseconds, seconds, withLimits } from "./words";
+import { milliseconds, rounded, seconds, withLimits } from "./words";
 
 function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn {
   const height = Math.round(Math.min(440, Math.max(300, width * 0.45)));
@@ -16,7 +16,7 @@ function draw(picture: Band, width: number, hidden: ReadonlySet<number>): Drawn 
   const [across, up] = [width - left - margin.right, height - margin.top - margin.bottom];
   const times = TIMES.filter((time) => time >= yDomain[0] && time <= yDomain[1]);
   const yTicks = spaced(times, (time) => along10(time, yDomain, up), () => 14);
-  const shown = (ms: number) => String(Number(ms.toPrecision(4)));
+  const shown = (ms: number) => rounded(ms, 4);
   const xTicks = spaced(places.map((ns) => ns / 1e6), (ms) => along10(ms, xDomain, across), (ms) => shown(ms).length * LETTER);
   const svg = Plot.plot({
     ...paper,

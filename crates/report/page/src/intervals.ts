@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { along, along10, decades, element, LETTER as AXIS_LETTER, margin, paper, spaced, thinned, TIMES } from "./axes";
 import type { Drawn, Interval, Intervals, Judged, Renderer } from "./types";
-import { factor, seconds, withLimits } from "./words";
+import { factor, rounded, seconds, withLimits } from "./words";
 
 const told = (picture: Intervals, value: number): string => (picture.unit === "factor" ? factor(value) : seconds(value));
 
@@ -47,7 +47,7 @@ function draw(picture: Intervals, width: number): Drawn {
   const left = Math.min(Math.round(width * 0.46), longest * LETTER + 16);
   const domain = domainOf(picture);
   const room = width - left - margin.right;
-  const label = (value: number) => (picture.unit === "factor" ? String(Number(value.toPrecision(3))) : seconds(value));
+  const label = (value: number) => (picture.unit === "factor" ? rounded(value, 3) : seconds(value));
   // Times are not evenly spaced: ten hours and a day are near each other.
   const ticks =
     picture.unit === "factor"

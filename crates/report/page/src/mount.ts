@@ -1,6 +1,7 @@
 // Puts a picture into its figure: legend, drawing, readings by pointer and keyboard, and all values as a table.
 import { colour, dash, element } from "./axes";
 import type { Drawn, Picture, Reading, Renderer } from "./types";
+import { count } from "./words";
 
 const html = <K extends keyof HTMLElementTagNameMap>(name: K, className: string, ...inside: (Node | string)[]): HTMLElementTagNameMap[K] => {
   const made = document.createElement(name);
@@ -69,7 +70,7 @@ function valuesOf<P extends Picture>(picture: P, renderer: Renderer<P>): HTMLEle
     const wide = html("div", "wide", table);
     wide.tabIndex = 0;
     details.append(wide);
-    if (rows.length > MAX_ROWS) details.append(html("p", "soft", `${rows.length - MAX_ROWS} more are left out here.`));
+    if (rows.length > MAX_ROWS) details.append(html("p", "soft", `${count(rows.length - MAX_ROWS)} more are left out here.`));
   });
   return details;
 }

@@ -5,6 +5,9 @@ import type { Interval, Subject } from "./types";
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
+/** A number with at most this many digits that count, as people write it. */
+export const rounded = (value: number, digits: number): string => new Intl.NumberFormat("en-US", { maximumSignificantDigits: digits }).format(value);
+
 export const count = (value: number): string => whole.format(value);
 
 /** Nanoseconds as microseconds to the tenth, as in the tables. */
@@ -46,7 +49,7 @@ export function span(column: number, columnNs: number, lengthNs: number): string
   return `${at(column)} to ${at(column + 1)} ${name}`;
 }
 
-export const milliseconds = (ns: number): string => `${Number((ns / 1e6).toPrecision(4))} ms`;
+export const milliseconds = (ns: number): string => `${rounded(ns / 1e6, 4)} ms`;
 
 /** A ratio with as many digits as are worth reading. */
 export function factor(value: number): string {

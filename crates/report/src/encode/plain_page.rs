@@ -1,5 +1,6 @@
 //! The frame of every HTML page: one file, nothing loaded from anywhere. Light, dark and print.
 
+use crate::layout::thousands;
 use punctual_recording::is_control;
 
 /// Text escaped for HTML and for attributes.
@@ -37,12 +38,12 @@ pub(crate) fn prose(text: &str) -> String {
     out
 }
 
-/// A number with no more digits than a reader can use.
+/// A number with no more digits than a reader can use, and its thousands set apart.
 pub(crate) fn number(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 {
-        return format!("{value}");
+        return thousands(&format!("{value}"));
     }
-    format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    thousands(format!("{value:.3}").trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A coordinate in a picture: to a tenth of a pixel, without trailing zeros, because there are many of them.
@@ -168,6 +169,10 @@ pub(crate) mod tests {
     #[test]
     fn coordinates_are_short() {
         assert_eq!((number(14.7), number(2.0), number(1.0001)), ("14.7".into(), "2".into(), "1".into()));
+        assert_eq!(
+            (number(-1234.5), number(1e6), number(999.0)),
+            ("-1,234.5".into(), "1,000,000".into(), "999".into())
+        );
         assert_eq!((coordinate(3.0), coordinate(3.26), coordinate(10.0)), ("3".into(), "3.3".into(), "10".into()));
     }
 }

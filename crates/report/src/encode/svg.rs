@@ -4,7 +4,8 @@ use crate::encode::plain_page::{coordinate, escape, number};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const LEFT: f64 = 64.0;
+/// Left of the plot is room for a count of millions beside the name of the axis.
+const LEFT: f64 = 86.0;
 const WIDTH: f64 = 640.0;
 const RIGHT: f64 = 128.0;
 const TOP: f64 = 22.0;
@@ -183,8 +184,9 @@ impl Plot<'_> {
             let y = coordinate(y_at(count));
             let _ = writeln!(
                 out,
-                "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/><text x=\"{}\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{count}</text>",
-                LEFT - 6.0
+                "<path class=\"grid\" d=\"M{LEFT} {y}h{WIDTH}\"/><text x=\"{}\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{}</text>",
+                LEFT - 6.0,
+                number(count)
             );
         }
         for &(bucket, count) in points {

@@ -14,6 +14,13 @@ pub fn microseconds(nanoseconds: Option<u64>) -> String {
     )
 }
 
+/// A decimal number with its thousands set apart; anything else as it is.
+pub(crate) fn thousands(number: &str) -> String {
+    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    digits.parse().map_or_else(|_| number.to_owned(), |digits: u64| format!("{sign}{}{rest}", grouped(digits)))
+}
+
 /// A name that fits into a table: one that is longer than this many characters loses its middle.
 pub(crate) fn shortened(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();

@@ -3,13 +3,14 @@
 //! Figures 5 to 7, 14 and 18 of MSR-TR-2000-88 show the samples that were left after each block, over a whole call.
 
 use crate::encode::plain_page::{coordinate, escape};
-use crate::layout::counted;
+use crate::layout::{counted, grouped};
 use punctual_modem::transfer::{Attempt, Course};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 340.0;
 const HEIGHT: f64 = 190.0;
-const LEFT: f64 = 44.0;
+/// Left of the axis is room for a count of hundreds of thousands.
+const LEFT: f64 = 58.0;
 const RIGHT: f64 = WIDTH - 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
@@ -90,18 +91,19 @@ fn frame(axes: &Axes, out: &mut String) {
         let y = axes.y(samples);
         let _ = writeln!(
             out,
-            "<path class=\"grid\" d=\"M{LEFT} {y}H{RIGHT}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{samples}</text>",
+            "<path class=\"grid\" d=\"M{LEFT} {y}H{RIGHT}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
             LEFT - 5.0,
             coordinate(y + 4.0),
+            grouped(samples.into()),
             y = coordinate(y)
         );
     }
     let ring = coordinate(axes.y(axes.ring));
     let _ = writeln!(
         out,
-        "<path class=\"cross\" stroke-dasharray=\"5 4\" d=\"M{LEFT} {ring}H{RIGHT}\"><title>the ring holds {} samples</title></path>\
+        "<path class=\"cross\" stroke-dasharray=\"5 4\" d=\"M{LEFT} {ring}H{RIGHT}\"><title>the ring holds {}</title></path>\
          <path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\"/>",
-        axes.ring
+        counted(axes.ring, "sample")
     );
     for part in 0..=3 {
         let second = axes.seconds as f64 * f64::from(part) / 3.0;

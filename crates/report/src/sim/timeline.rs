@@ -2,6 +2,7 @@
 
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{coordinate, escape, number};
+use crate::layout::{grouped, thousands};
 use crate::verdict::sim::timeline_verdict;
 use punctual_sim::observe::Level;
 use punctual_sim::recorded::{Timeline, TimelineSlice};
@@ -153,7 +154,7 @@ fn picture(timeline: &Timeline, rows: &BTreeMap<(u32, Lane), Row>, from: Picosec
     let mut mark = from.div_ceil(every) * every;
     while mark <= to {
         let x = coordinate(at(mark));
-        let label = format!("{}", mark as f64 / MILLISECOND as f64);
+        let label = thousands(&format!("{}", mark as f64 / MILLISECOND as f64));
         let _ = writeln!(
             out,
             "<path class=\"grid\" d=\"M{x} 8V{bottom}\"/><text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{label}</text>",
@@ -231,10 +232,11 @@ fn totals(rows: &BTreeMap<(u32, Lane), Row>, length: Picoseconds) -> String {
         for (name, (count, time)) in by_name {
             let _ = writeln!(
                 out,
-                "<tr><td>{cpu}</td><td>{}</td><th scope=\"row\">{}</th><td class=\"n\">{count}</td><td class=\"n\">{}</td>\
+                "<tr><td>{cpu}</td><td>{}</td><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
                  <td class=\"n\">{:.2} %</td></tr>",
                 level_name(*lane),
                 escape(name),
+                grouped(count as u64),
                 micros(time),
                 100.0 * time as f64 / length.max(1) as f64
             );
@@ -250,8 +252,8 @@ fn listing(timeline: &Timeline) -> String {
         "<details><summary>The first {} of {} slices, one by one</summary>\n<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>\
          Slices in order of their start</caption>\n<thead><tr><th scope=\"col\" class=\"n\">from, ms</th>\
          <th scope=\"col\" class=\"n\">length</th><th scope=\"col\">CPU</th><th scope=\"col\">what</th></tr></thead>\n<tbody>\n",
-        shown.len(),
-        timeline.slices.len()
+        grouped(shown.len() as u64),
+        grouped(timeline.slices.len() as u64)
     );
     for one in shown {
         let what = match one.slice.level {
@@ -262,8 +264,8 @@ fn listing(timeline: &Timeline) -> String {
         };
         let _ = writeln!(
             out,
-            "<tr><td class=\"n\">{:.6}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
-            one.slice.start as f64 / MILLISECOND as f64,
+            "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
+            thousands(&format!("{:.6}", one.slice.start as f64 / MILLISECOND as f64)),
             micros(one.slice.end - one.slice.start),
             one.slice.cpu,
             escape(&what)
@@ -318,7 +320,8 @@ mod tests {
         let timeline = experiment.timeline(Some("THR 24"), 24 * SECOND, 24 * SECOND + 50 * MILLISECOND).unwrap();
         let html = html(&timeline, "soft-modem-dialup, THR 24 <&>");
         assert_well_formed(&html);
-        for lane in ["CPU 0 interrupts", "CPU 0 deferred procedures", "CPU 0 modem", "CPU 0 spin", "24050", "&lt;&amp;"]
+        for lane in
+            ["CPU 0 interrupts", "CPU 0 deferred procedures", "CPU 0 modem", "CPU 0 spin", "24,050", "&lt;&amp;"]
         {
             assert!(html.contains(lane), "{lane}");
         }

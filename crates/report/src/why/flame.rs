@@ -1,7 +1,7 @@
 //! The flame graph of the lateness: a picture that needs nothing else, and a script that zooms into it and searches it.
 
 use crate::encode::plain_page::{coordinate, escape};
-use crate::layout::microseconds;
+use crate::layout::{microseconds, thousands};
 use punctual_blame::CallTree;
 use std::fmt::Write;
 
@@ -76,7 +76,7 @@ fn frame(body: &mut String, name: &str, ns: u64, (left, size): (f64, f64), level
          <rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{class}\"/>\
          <text x=\"{}\" y=\"{}\" class=\"{text_class}\">{}</text></g>",
         escape(name),
-        microseconds(Some(ns)),
+        thousands(&microseconds(Some(ns))),
         coordinate(at),
         coordinate(top),
         coordinate((width - 0.5).max(0.3)),

@@ -12,7 +12,7 @@ use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::plain_page::{escape, prose};
-use crate::layout::{counted, microseconds};
+use crate::layout::{counted, microseconds, thousands};
 use punctual_blame::{CallTree, Kind};
 use punctual_recording::{Document, Stage, printable_path};
 use std::collections::BTreeSet;
@@ -118,7 +118,7 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
             body,
             "<p>In {}, {} us of the lateness in all. The example is episode {}, in which it had most:</p>",
             counted(cause.episodes, "episode"),
-            microseconds(Some(cause.total_ns)),
+            thousands(&microseconds(Some(cause.total_ns))),
             example.id
         );
         episode(body, example, &cause.kind.cause(&cause.who));
@@ -169,8 +169,12 @@ fn waits(body: &mut String, episode: &EpisodeView) {
     body.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"short\"><thead><tr><th scope=\"col\" class=\"n\">us</th><th scope=\"col\">waits, and what delayed the thread waited for</th></tr></thead><tbody>\n");
     for row in rows {
         let words = format!("{}{}", "\u{a0}\u{a0}\u{a0}".repeat(row.depth), row.words());
-        let _ =
-            writeln!(body, "<tr><td class=\"n\">{}</td><td>{}</td></tr>", microseconds(Some(row.ns)), escape(&words));
+        let _ = writeln!(
+            body,
+            "<tr><td class=\"n\">{}</td><td>{}</td></tr>",
+            thousands(&microseconds(Some(row.ns))),
+            escape(&words)
+        );
     }
     body.push_str("</tbody></table></div>\n");
 }

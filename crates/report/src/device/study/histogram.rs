@@ -8,6 +8,8 @@ const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 150.0;
 /// Where the bars begin: left of it is room for a count of seven digits.
 const LEFT: f64 = 72.0;
+/// Where they end: right of it is room for half of such a count.
+const RIGHT: f64 = WIDTH - 28.0;
 
 /// The smallest of 1, 2, 5, 10, ... times a power of ten that is not below this.
 fn round_step(least: f64) -> f64 {
@@ -23,7 +25,7 @@ pub(super) fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, m
     let beyond: u64 = bars.iter().filter(|(from, _)| *from >= end).map(|(_, count)| count).sum();
     let tallest = bars.iter().map(|(_, count)| *count).max().unwrap_or(1) as f64;
     let height = |count: u64| ((count as f64).ln() + 1.0) / (tallest.ln() + 1.0) * (HEIGHT - 30.0);
-    let x = |value: u64| LEFT + value.min(end) as f64 / end as f64 * (WIDTH - LEFT - 20.0);
+    let x = |value: u64| LEFT + value.min(end) as f64 / end as f64 * (RIGHT - LEFT);
     let _ = write!(
         body,
         "<figure><svg viewBox=\"0 0 {WIDTH} {0}\" width=\"{WIDTH}\" height=\"{0}\" role=\"img\" aria-label=\"{1}\">",
@@ -40,7 +42,7 @@ pub(super) fn histogram(title: &str, bars: &[(u64, u64)], bin: u64, unit: f64, m
             (right - left - 0.3).max(0.7)
         );
     }
-    let _ = write!(body, "<path class=\"axis\" d=\"M{LEFT} {HEIGHT}H{}\"/>", WIDTH - 20.0);
+    let _ = write!(body, "<path class=\"axis\" d=\"M{LEFT} {HEIGHT}H{RIGHT}\"/>");
     let step = round_step(end as f64 / unit / 8.0) * unit;
     let mut value = 0.0;
     while value <= end as f64 {

@@ -1,7 +1,7 @@
 //! Tables of a page. They contain numbers twice: as people read them, and exactly, in `data-` attributes.
 
 use crate::encode::plain_page::{escape, prose};
-use crate::layout::{grouped, microseconds};
+use crate::layout::{grouped, microseconds, thousands};
 use std::fmt::Write;
 
 /// A table with more columns than this is set as a list of its rows where a screen is narrow.
@@ -81,16 +81,6 @@ impl Value {
             Value::Ns(None) => (unknown(), " data-ns=\"\"".to_owned()),
             Value::Count(None) => (unknown(), " data-count=\"\"".to_owned()),
         }
-    }
-}
-
-/// Separates the thousands of a decimal number.
-pub(crate) fn thousands(number: &str) -> String {
-    match number.split_once('.') {
-        Some((whole, tenths)) => {
-            whole.parse().map_or_else(|_| number.to_owned(), |whole| format!("{}.{tenths}", grouped(whole)))
-        }
-        None => number.to_owned(),
     }
 }
 
