@@ -75,6 +75,10 @@ fn devices_that_work_at_once_have_their_reservations_together() {
         ["encoder", "bluetooth x4", "All at once"].iter().all(|part| page.contains(&format!(">{part}</h2>"))),
         "{page}"
     );
+    // Where, when and with what, as on every page.
+    for said in ["punctual reserve · ", "<a href=\"#provenance\">", "<th scope=\"row\">kernel</th>"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
     let devices = answer["devices"].as_array().unwrap();
     let names: Vec<&str> = devices.iter().map(|device| device["device"].as_str().unwrap()).collect();
     assert_eq!(names, ["encoder", "bluetooth"]);

@@ -62,10 +62,14 @@ pub(super) fn each_once(notes: impl Iterator<Item = String>, parts: &[(String, &
     all
 }
 
-/// What was run, and when it began.
+/// What was run, on which machines, and when the first of them began.
 pub(crate) fn context(parts: &[(String, &Document)]) -> String {
+    let mut hosts: Vec<&str> =
+        parts.iter().filter_map(|(_, document)| document.provenance.host.name.as_deref()).collect();
+    hosts.dedup();
+    let on = (!hosts.is_empty()).then(|| hosts.join(", "));
     let began = parts.first().and_then(|(_, document)| began(document));
-    ["punctual compare".to_owned()].into_iter().chain(began).collect::<Vec<_>>().join(" · ")
+    ["punctual compare".to_owned()].into_iter().chain(on).chain(began).collect::<Vec<_>>().join(" · ")
 }
 
 /// What could not be seen on any side, each once.
@@ -394,6 +398,17 @@ mod tests {
         let said = each_once(noted.into_iter(), &parts);
         assert_eq!(said[..3], ["B: threads rested", "one run a side", "A: threads rested"], "{said:?}");
         assert_eq!(said.iter().filter(|note| note.as_str() == "B: threads rested").count(), 1);
+    }
+
+    #[test]
+    fn a_page_names_each_machine_once() {
+        let text = include_str!("../../../cli/tests/golden/check/loaded.punctual/recording.json");
+        let one: Document = serde_json::from_str(text).unwrap();
+        let mut other = one.clone();
+        other.provenance.host.name = Some("other".to_owned());
+        let host = one.provenance.host.name.clone().unwrap();
+        let said = context(&[&one, &one, &other].map(|document| (String::new(), document)));
+        assert!(said.starts_with(&format!("punctual compare · {host}, other · ")), "{said}");
     }
 
     #[test]

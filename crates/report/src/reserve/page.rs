@@ -8,10 +8,11 @@ use super::text::{BYSTANDER, OWN, sides};
 use super::words::beside;
 use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
+use punctual_recording::Document;
 use std::fmt::Write as _;
 
-/// The page, one file.
-pub fn html(report: &ReserveReport<'_>) -> String {
+/// The page, one file; `first` is the first recording of the study.
+pub fn html(report: &ReserveReport<'_>, first: Option<&Document>) -> String {
     let mut job = String::new();
     if let Some(cost) = report.cost() {
         let _ = writeln!(job, "<p>{}</p>", prose(&cost));
@@ -21,7 +22,7 @@ pub fn html(report: &ReserveReport<'_>) -> String {
     let beside = escape(&beside(report.load));
     let mut tried = format!("<p>Tried {beside}.</p>\n{}", trials(&plane));
     proof(report, &mut tried);
-    let parts = [
+    let parts = vec![
         Part::new("job", "The job", job),
         Part::new("plane", "The plane", drawn(&plane)),
         Part::new("tried", "What was tried", tried),
@@ -30,7 +31,8 @@ pub fn html(report: &ReserveReport<'_>) -> String {
         &format!("A reservation for {}", report.thread),
         (&report.verdict(), &report.all_notes()),
         &report.next,
-        &parts,
+        parts,
+        first,
     )
 }
 

@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::encode::head::Part;
 use crate::layout::{for_screen, indented, thousandths};
 use crate::{NextStep, next_text};
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{Document, counted, format_ns};
 use punctual_reserve::{Job, Reservation, Setting, Trial};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -127,7 +127,7 @@ pub fn phases_text(report: &PhasesReport<'_>) -> String {
 }
 
 /// As a page, one file: the same tables, and the plane of each phase.
-pub fn phases_html(report: &PhasesReport<'_>) -> String {
+pub fn phases_html(report: &PhasesReport<'_>, first: Option<&Document>) -> String {
     let (header, rows) = report.found_table();
     let mut parts =
         vec![Part::new("found", "What each phase has", table("Each by itself", (header.as_slice(), 1), &rows))];
@@ -146,7 +146,8 @@ pub fn phases_html(report: &PhasesReport<'_>) -> String {
         &format!("Reservations for the phases of {}", report.device),
         (&report.verdict(), &report.all_notes()),
         &report.next,
-        &parts,
+        parts,
+        first,
     )
 }
 
@@ -279,7 +280,7 @@ mod tests {
         for part in ["by itself, beside spin:normal", "with the reservations", "19.2", "made a tenth larger"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let page = phases_html(&proven);
+        let page = phases_html(&proven, None);
         assert_well_formed(&page);
         assert!(page.contains("id=\"phase-2\"") && page.contains("with the reservations"), "{page}");
         let answer = crate::answer::value(&PhasesAnswer::new(&proven, 0));

@@ -266,7 +266,7 @@ pub(crate) mod tests {
         let failed = |budget_ns, late| (Reservation { budget_ns, period_ns: PERIOD }, counts(1_000, late));
         let not_enough = [failed(2_300_000, 5), failed(2_530_000, 1)];
         let study = ReserveReport { not_enough: &not_enough, ..report(&trials) };
-        let (text, page) = (text(&study), crate::reserve::html(&study));
+        let (text, page) = (text(&study), crate::reserve::html(&study, None));
         for note in [
             "2.30 ms of every 10.0 ms (the smallest that was sufficient, plus a margin) was not enough when it was measured \
              again: 5 of 1,000 jobs were late.",
@@ -449,7 +449,7 @@ pub(crate) mod tests {
         let text = text(&report);
         let marked = text.lines().filter(|line| line.contains("yes !") || line.contains("no !")).count();
         assert_eq!(marked, 2, "{text}");
-        let page = crate::reserve::html(&report);
+        let page = crate::reserve::html(&report, None);
         crate::encode::plain_page::tests::assert_well_formed(&page);
         assert!(page.contains("◇") && page.contains("recommended: 2.30 ms of every 10.0 ms"));
         assert!(text.contains("was wrong for 1 of 2") && text.contains("It takes up to 23 % of a CPU"), "{text}");

@@ -6,11 +6,11 @@ use super::together::{TogetherDevice, TogetherReport};
 use super::words::beside;
 use crate::encode::head::Part;
 use crate::encode::plain_page::{escape, prose};
-use punctual_recording::{counted, format_ns};
+use punctual_recording::{Document, counted, format_ns};
 use std::fmt::Write as _;
 
-/// The page, one file.
-pub fn together_html(report: &TogetherReport<'_>) -> String {
+/// The page, one file; `first` is the first recording of the study.
+pub fn together_html(report: &TogetherReport<'_>, first: Option<&Document>) -> String {
     let (header, rows) = report.found_table();
     let found = format!("Each was tried together with those above it, {}", beside(report.beside));
     let mut parts = vec![Part::new("found", "What each has", table(&found, (header.as_slice(), 1), &rows))];
@@ -29,7 +29,8 @@ pub fn together_html(report: &TogetherReport<'_>) -> String {
         &format!("Reservations for {} at once", counted(report.of, report.noun())),
         (&report.verdict(), report.notes),
         &report.next,
-        &parts,
+        parts,
+        first,
     )
 }
 

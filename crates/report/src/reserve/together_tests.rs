@@ -65,7 +65,7 @@ fn each_end_has_its_verdict_and_names_who_has_none() {
     for part in ["beside spin:normal", "Made larger", "2.00 ms of every 10.0 ms", "77", compared] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let page = together_html(&refused);
+    let page = together_html(&refused, None);
     assert_well_formed(&page);
     for part in [
         "Reservations for 3 devices at once",
@@ -140,7 +140,7 @@ fn threads_have_their_numbers_and_keep_what_is_proven_or_are_told_how() {
     for part in ["note: thread 7 was not restored", "loop (7)", "loop (8)", "Start latency (A as they were"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let page = together_html(&kept);
+    let page = together_html(&kept, None);
     assert_well_formed(&page);
     for part in ["Reservations for 2 threads at once", "loop (8)", "thread 7 was not restored"] {
         assert!(page.contains(part), "{part}: {page}");

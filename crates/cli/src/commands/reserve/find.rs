@@ -54,7 +54,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
     let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());
     let mut artifacts = Artifacts::default();
-    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, reserve::html(&report))));
+    let page = || reserve::html(&report, super::first_document(&plan.directory).as_ref());
+    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, page())));
     if output.json {
         output::answer_beside(artifacts.failure(), ReserveAnswer::new(&report, code), 0);
     } else {

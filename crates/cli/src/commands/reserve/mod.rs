@@ -11,6 +11,8 @@ mod undo;
 
 use crate::args::reserve::{ReserveArguments, ReserveCommand};
 use crate::output::Output;
+use punctual_recording::{Document, Recording};
+use std::path::Path;
 
 pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Result<u8> {
     match &arguments.command {
@@ -24,4 +26,11 @@ pub(crate) fn run(arguments: &ReserveArguments, output: Output) -> anyhow::Resul
             None => find::run(&arguments.find, output),
         },
     }
+}
+
+/// What a study below this directory recorded first: a page says by it where and when the study was made.
+fn first_document(directory: &Path) -> Option<Document> {
+    let folders = ["", "device-1", "thread-1", "phase-1"];
+    let recordings = folders.into_iter().map(|folder| directory.join(folder).join("measured.punctual"));
+    recordings.map(Recording::open).find_map(Result::ok).map(Recording::into_document)
 }

@@ -55,7 +55,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     report.next = after_reserve_phases(&report, spec, &competitors, &plan.command_line);
     let is_enough = report.is_proven() || plan.rounds == 0 && report.end == ReserveEnd::Finished && report.is_found();
     let mut artifacts = Artifacts::default();
-    let page = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, phases_html(&report)));
+    let html = || phases_html(&report, super::first_document(&plan.directory).as_ref());
+    let page = arguments.html.as_ref().map_or(0, |path| artifacts.write(path, html()));
     let code = page.max(u8::from(!is_enough));
     if output.json {
         output::answer_beside(artifacts.failure(), PhasesAnswer::new(&report, code), 0);

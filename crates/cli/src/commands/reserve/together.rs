@@ -67,7 +67,8 @@ pub(super) fn answer(
     report.next = after_reserve_together(&report, &competitors, &plan.command_line);
     let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&report)));
     let mut artifacts = Artifacts::default();
-    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, together_html(&report))));
+    let page = || together_html(&report, super::first_document(&plan.directory).as_ref());
+    let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, page())));
     if output.json {
         output::answer_beside(artifacts.failure(), TogetherAnswer::new(&report), code);
     } else {
