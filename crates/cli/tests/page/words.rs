@@ -86,8 +86,8 @@ const ABOVE: [(&str, &str); 16] = [
     ("report interact.punctual", "punctual interact · machine · 2026-11-23 04:19:38 UTC"),
     ("report sim.punctual", "punctual report"),
     ("why why.punctual", "punctual why · machine · 2026-11-22 17:25:13 UTC"),
-    ("compare check/idle.punctual check/loaded.punctual", "punctual compare · 2026-11-22 19:15:28 UTC"),
-    ("compare interact.punctual interact.punctual", "punctual compare · 2026-11-23 04:19:38 UTC"),
+    ("compare check/idle.punctual check/loaded.punctual", "punctual compare · machine · 2026-11-22 19:15:28 UTC"),
+    ("compare interact.punctual interact.punctual", "punctual compare · machine · 2026-11-23 04:19:38 UTC"),
     ("sim run nt-timers-table3", "punctual sim run"),
     (
         "sim whatif --device modem --duration 10s --context slots:1/4 --sweep period=4..9 --sweep compute=1..4",
@@ -163,6 +163,16 @@ fn what_was_measured_side_by_side_is_in_one_picture() {
             names
         });
         assert_eq!(common, together.map(|names| names.iter().map(|&name| name.to_owned()).collect()), "{recording}");
+        // A colour means one thing on a page: no way to wait and no thread has that of a stage.
+        let colours = |is_common: bool| -> Vec<u64> {
+            let curves = pictures.iter().filter(|picture| picture["kind"] == "curve");
+            let chosen = curves.filter(|picture| (picture["id"] == "share-measures") == is_common);
+            let lines = chosen.flat_map(|picture| picture["lines"].as_array().unwrap());
+            lines.map(|line| line["style"].as_u64().unwrap()).collect()
+        };
+        let (of_parts, of_stages) = (colours(true), colours(false));
+        assert!(of_parts.iter().all(|colour| !of_stages.contains(colour)), "{recording}: {of_parts:?}, {of_stages:?}");
+        assert!(!of_stages.is_empty(), "{recording}");
         for picture in pictures.iter().filter(|picture| picture["kind"] == "curve") {
             // Nothing can be hidden of a single line.
             let hides = picture["caption"].as_str().unwrap().contains(" in the legend hides its line");
