@@ -268,7 +268,7 @@ fn pages_timelines_and_traces_are_written() {
         std::fs::read(directory.path().join(name)).unwrap()
     };
     let run_page = page(&["sim", "run", "nt-timers-table3", "--html", "r.html"], "r.html");
-    assert!(String::from_utf8(run_page).unwrap().contains("9760"));
+    assert!(String::from_utf8(run_page).unwrap().contains("9,760"));
     let words =
         ["sim", "timeline", "soft-modem-dialup", "--from", "24s", "--html", "t.html", "--perfetto", "t.pftrace"];
     assert!(String::from_utf8(page(&words, "t.html")).unwrap().contains("<svg"));
@@ -289,7 +289,30 @@ fn pages_timelines_and_traces_are_written() {
         "--html",
         "w.html",
     ];
-    assert!(String::from_utf8(page(&words, "w.html")).unwrap().contains("<svg"));
+    let axes = |page: Vec<u8>, names: [&str; 2]| {
+        let page = String::from_utf8(page).unwrap();
+        assert!(names.iter().all(|name| page.contains(name)), "{names:?}: {page}");
+    };
+    axes(page(&words, "w.html"), [">↑ period, ms</text>", ">runtime, ms →</text>"]);
+    let key = "device.policy.reservation";
+    let sweeps = [format!("{key}.runtime=1..2"), format!("{key}.period=7..8")];
+    let words = [
+        "sim",
+        "run",
+        "soft-modem-table3",
+        "--set",
+        "runs=2",
+        "--html",
+        "s.html",
+        "--sweep",
+        &sweeps[0],
+        "--sweep",
+        &sweeps[1],
+    ];
+    axes(
+        page(&words, "s.html"),
+        [">↑ device.policy.reservation.runtime, slots</text>", ">device.policy.reservation.period, slots →</text>"],
+    );
     assert_eq!(code(&run(directory.path(), &["sim", "timeline", "soft-modem-dialup"])), 129);
     assert_eq!(code(&run(directory.path(), &["sim", "papers", "--html", "/proc/none/x.html"])), 1);
 }

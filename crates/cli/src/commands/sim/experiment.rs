@@ -1,6 +1,6 @@
 //! `punctual sim run`.
 
-use super::{FAILED, Watched, answer, experiment_of, only, threads};
+use super::{FAILED, Watched, answer, experiment_of, only, threads, with_units};
 use crate::args::SimRunArguments;
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{self, Output, Usage};
@@ -92,7 +92,11 @@ fn sweep_experiment(experiment: &Experiment, arguments: &SimRunArguments, output
     if let Some(path) = &arguments.html {
         let cells: Vec<(u64, Cell)> = points.iter().map(|(number, point)| (*number, Cell::from(point))).collect();
         let verdict = punctual_report::experiment_sweep_verdict(&found);
-        let page = plane_html(&grid, &cells, experiment.name(), "punctual sim run", &verdict);
+        // A reservation is in slots, whose length is a setting of the machine; times bring their units with them.
+        let is_in_slots =
+            |name: &str| ["runtime", "period"].iter().any(|key| name.ends_with(&format!("reservation.{key}")));
+        let drawn = with_units(&grid, |name| if is_in_slots(name) { ", slots" } else { "" })?;
+        let page = plane_html(&drawn, &cells, experiment.name(), "punctual sim run", &verdict);
         code = code.max(written.write(path, page));
     }
     let text = || punctual_report::sim::experiment_sweep_text(&found);

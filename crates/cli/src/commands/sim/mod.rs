@@ -16,6 +16,7 @@ use punctual_sim::experiment::{Experiment, MAX_TIMELINE};
 use punctual_sim::ledger;
 use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::BUILTIN;
+use punctual_sim::sweep::{Axis, Sweep};
 use punctual_sim::time::NANOSECOND;
 use punctual_sim::watch::Watch;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,12 @@ fn answer<A: Answer>(
         output::print_text(&text());
     }
     Ok(code)
+}
+
+/// The grid with axes that say their units.
+fn with_units(grid: &Sweep, unit_of: impl Fn(&str) -> &'static str) -> Result<Sweep, punctual_sim::Error> {
+    let with_unit = |axis: &Axis| Axis { name: format!("{}{}", axis.name, unit_of(&axis.name)), ..axis.clone() };
+    Sweep::new(grid.axes().iter().map(with_unit).collect())
 }
 
 fn list(output: Output) -> anyhow::Result<u8> {

@@ -1,6 +1,6 @@
 //! `punctual sim whatif`.
 
-use super::{Watched, answer, threads};
+use super::{Watched, answer, threads, with_units};
 use crate::args::{SimWhatifArguments, with_nearest_context};
 use crate::commands::artifacts::{self, Artifacts};
 use crate::output::{Output, Usage};
@@ -77,15 +77,11 @@ fn page_of(grid: &Sweep, points: &[Point], interrupted: bool, title: &str) -> Re
         None => Cell::Impossible,
     };
     let cells: Vec<(u64, Cell)> = points.iter().map(|point| (point.number, cell(point))).collect();
-    let with_unit = |axis: &Axis| {
-        let unit = match axis.name.as_str() {
-            "period" | "runtime" => ", ms",
-            "compute" => ", us",
-            _ => "",
-        };
-        Axis { name: format!("{}{unit}", axis.name), ..axis.clone() }
-    };
-    let drawn = Sweep::new(grid.axes().iter().map(with_unit).collect())?;
+    let drawn = with_units(grid, |name| match name {
+        "period" | "runtime" => ", ms",
+        "compute" => ", us",
+        _ => "",
+    })?;
     let verdict = punctual_report::whatif_sweep_verdict(grid, points, interrupted);
     Ok(plane_html(&drawn, &cells, title, "punctual sim whatif", &verdict))
 }
