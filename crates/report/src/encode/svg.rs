@@ -71,15 +71,32 @@ fn frame(out: &mut String) {
     let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}v{HEIGHT}h{WIDTH}\"/>");
 }
 
+/// Where labels stand that would each like to begin at a place and take a length: in order, apart from one another, and none
+/// beyond the end as long as all have room.
+fn apart(wanted: &[(f64, f64)], start: f64, end: f64) -> Vec<f64> {
+    let mut free = start;
+    let mut places: Vec<f64> = Vec::new();
+    for &(place, length) in wanted {
+        places.push(place.max(free));
+        free = place.max(free) + length;
+    }
+    let mut limit = end;
+    for (place, (_, length)) in places.iter_mut().zip(wanted).rev() {
+        *place = (*place).min(limit - length);
+        limit = *place;
+    }
+    places
+}
+
 /// Labels of the paper's numbers, pushed apart where they would overlap.
 fn said(values: &[f64], y_at: impl Fn(f64) -> f64, out: &mut String) {
     let mut places: Vec<(f64, f64)> = values.iter().map(|&value| (y_at(value), value)).collect();
     places.sort_by(|one, other| one.0.total_cmp(&other.0));
     places.dedup_by(|one, other| one.1 == other.1);
-    let mut free = TOP - 4.0;
-    for (y, value) in places {
-        let label = (y + 4.0).max(free);
-        free = label + 13.0;
+    let wanted: Vec<(f64, f64)> = places.iter().map(|(y, _)| (y + 4.0, 13.0)).collect();
+    // The lowest stands no lower than the axis, below which are the numbers of the other one.
+    let labels = apart(&wanted, TOP - 4.0, TOP + HEIGHT + 2.0 + 13.0);
+    for ((y, value), label) in places.into_iter().zip(labels) {
         let _ = writeln!(
             out,
             "<path class=\"said\" d=\"M{LEFT} {}h{WIDTH}\"/><text class=\"saidtext\" x=\"{}\" y=\"{}\">paper: {}</text>",
@@ -127,18 +144,7 @@ impl Plot<'_> {
         } else {
             self.points(points, y_max, x_at, &mut out)
         };
-        let mut free = f64::NEG_INFINITY;
-        for &value in self.said_x {
-            let x = x_at(value);
-            let label = x.max(free);
-            let text = format!("paper: {}", number(value));
-            free = label + text.len() as f64 * 6.5 + 8.0;
-            let _ = writeln!(
-                out,
-                "<path class=\"said\" d=\"M{x:.1} {TOP}v{HEIGHT}\"/><text class=\"saidtext\" x=\"{label:.1}\" y=\"{}\">{text}</text>",
-                TOP - 8.0
-            );
-        }
+        self.upright(width, x_at, &mut out);
         frame(&mut out);
         let _ = writeln!(
             out,
@@ -151,6 +157,21 @@ impl Plot<'_> {
             escape(self.y)
         );
         (out, drawn)
+    }
+
+    /// The paper's numbers on the horizontal axis, with their labels above.
+    fn upright(&self, width: f64, x_at: impl Fn(f64) -> f64, out: &mut String) {
+        let texts: Vec<String> = self.said_x.iter().map(|&value| format!("paper: {}", number(value))).collect();
+        let wanted: Vec<(f64, f64)> =
+            self.said_x.iter().zip(&texts).map(|(&value, text)| (x_at(value), text.len() as f64 * 7.0 + 8.0)).collect();
+        for ((&value, text), label) in self.said_x.iter().zip(&texts).zip(apart(&wanted, f64::NEG_INFINITY, width)) {
+            let x = x_at(value);
+            let _ = writeln!(
+                out,
+                "<path class=\"said\" d=\"M{x:.1} {TOP}v{HEIGHT}\"/><text class=\"saidtext\" x=\"{label:.1}\" y=\"{}\">{text}</text>",
+                TOP - 8.0
+            );
+        }
     }
 
     fn points(&self, points: &[(f64, f64)], most: f64, x_at: impl Fn(f64) -> f64, out: &mut String) -> usize {
@@ -210,6 +231,7 @@ impl Plot<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::plain_page::tests::labels;
 
     #[test]
     fn extremes_survive_the_thinning() {
@@ -230,6 +252,33 @@ mod tests {
         said(&[10.0, 10.5, 10.0], |value| 100.0 + value, &mut out);
         assert_eq!(out.matches("<text").count(), 2);
         assert!(out.contains("y=\"114\"") && out.contains("y=\"127\""), "{out}");
+    }
+
+    /// Numbers that a paper prints close to one another, at either end of an axis.
+    #[test]
+    fn no_number_of_a_paper_is_over_another_or_cut_off() {
+        let close = |from: f64| [from, from * 1.001, from * 1.002];
+        let mut met = 0;
+        for histogram in [true, false] {
+            for said in [close(9_760.0), close(0.001), close(400.0)] {
+                let (said_x, said_y): (&[f64], &[f64]) = if histogram { (&said, &[]) } else { (&[], &said) };
+                let plot = Plot { title: "t", x: "time, us", y: "us", histogram, said_y, said_x };
+                let (svg, _) = plot.svg(&[(0.0, 1.0), (9_000.0, 9_000.0)]);
+                let bare = svg.replace(" transform=\"translate(14 127) rotate(-90)\"", " x=\"14\" y=\"127\"");
+                let labels = labels(&bare);
+                let said: Vec<_> = labels.iter().filter(|(_, words)| words.starts_with("paper: ")).collect();
+                assert_eq!(said.len(), 3, "{svg}");
+                for (place, words) in said {
+                    assert!(place[1] <= LEFT + WIDTH + RIGHT, "{words} is cut off: {svg}");
+                    for (other, others) in labels.iter().filter(|(other, _)| other != place) {
+                        let clear = place[1] <= other[0] || other[1] <= place[0] || place[3] <= other[2] + 2.0;
+                        assert!(clear || other[3] <= place[2] + 2.0, "{words} is over {others}: {svg}");
+                        met += 1;
+                    }
+                }
+            }
+        }
+        assert!(met > 100, "{met} pairs");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::encode::plain_page::escape;
 use crate::encode::svg::Plot;
+use crate::layout::{counted, grouped};
 use crate::sim::rows::table;
 use punctual_sim::Error;
 use punctual_sim::experiment::{Experiment, LedgerRow, Series, Value};
@@ -231,11 +232,11 @@ fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], out
     let plot = Plot { title, x, y, histogram, said_y: &said_y, said_x: &said_x };
     let (svg, drawn) = plot.svg(points);
     let caption = if drawn < points.len() {
-        format!("{drawn} of {} points drawn.", points.len())
+        format!("{} of {} drawn.", grouped(drawn as u64), counted(points.len(), "point"))
     } else if histogram {
-        format!("{} buckets of 50 us.", points.len())
+        format!("{} of 50 us.", counted(points.len(), "bucket"))
     } else {
-        format!("{} points.", points.len())
+        format!("{}.", counted(points.len(), "point"))
     };
     let _ = writeln!(out, "<h3>{}</h3>", escape(title));
     let _ = writeln!(out, "<figure class=\"wide\">{svg}<figcaption class=\"soft\">{caption}</figcaption></figure>");
