@@ -31,7 +31,7 @@ pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
     faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
     let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
     let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
-    eprintln!("{}: looked at both widths{barriers}", names.join(", "));
+    eprintln!("{}: looked at all widths{barriers}", names.join(", "));
     faults
 }
 

@@ -84,7 +84,7 @@ tr.fails{background:var(--badback);outline:2px solid var(--bad)}
 .id{display:block;color:var(--soft);font:.75rem/1.3 ui-monospace,monospace}
 figure{margin:1rem 0 2rem;padding:0}figcaption{font-size:.9rem}
 svg{display:block;max-width:100%;height:auto;background:var(--page)}
-@media screen and (max-width:60rem){figure{overflow-x:auto}figure svg{max-width:none}}
+@media screen and (max-width:72rem){figure{overflow-x:auto}figure svg{max-width:none}}
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft)}
 svg text.halo{stroke:var(--page);stroke-width:3;paint-order:stroke}
 svg .axis{stroke:var(--soft);fill:none}svg .grid{stroke:var(--line);fill:none}
