@@ -1,4 +1,6 @@
 "use strict";
+// How wide a letter of a name is, rather more than less; flame.rs has the same.
+const LETTER = 7.5;
 // Zoom, search and keyboard of a flame graph. Without this script the graph shows everything, at one size.
 for (const figure of document.querySelectorAll("figure.flames")) {
   const svg = figure.querySelector("svg");
@@ -41,7 +43,7 @@ for (const figure of document.querySelectorAll("figure.flames")) {
       frame.group.classList.toggle("around", Boolean(isAround));
       frame.rect.setAttribute("x", at.toFixed(1));
       frame.rect.setAttribute("width", Math.max(wide - 0.5, 0.3).toFixed(1));
-      const room = Math.max(Math.floor((wide - 6) / 6.6), 0);
+      const room = Math.max(Math.floor((wide - 6) / LETTER), 0);
       const name = frame.title.replace(/: [^:]*$/, "");
       frame.text.textContent = room >= 3 ? [...name].slice(0, room).join("") : "";
       frame.text.setAttribute("x", (at + 3).toFixed(1));

@@ -9,6 +9,9 @@ use std::fmt::Write;
 const WIDTH: f64 = 1_100.0;
 const ROW: f64 = 17.0;
 const MAX_DEPTH: usize = 60;
+/// How wide a letter of a name is, rather more than less: names full of m and c must stay within their functions, too. The
+/// script has the same.
+const LETTER: f64 = 7.5;
 /// Nobody can see what is narrower than this, pixels ...
 const MIN_SEEN: f64 = 0.5;
 /// ... and what is narrower than this is left out of the page; anything in between shows when somebody zooms in.
@@ -68,7 +71,7 @@ fn frame(body: &mut String, name: &str, ns: u64, (left, size): (f64, f64), level
     let (class, text_class) = if level < 2 { ("cause", "oncause") } else { ("code", "oncode") };
     let (at, width, top) = (left * WIDTH, size * WIDTH, level as f64 * ROW);
     let hidden = if width < MIN_SEEN { " style=\"display:none\"" } else { "" };
-    let room = ((width - 6.0) / 6.6).max(0.0) as usize;
+    let room = ((width - 6.0) / LETTER).max(0.0) as usize;
     let shown: String = if room >= 3 { name.chars().take(room).collect() } else { String::new() };
     let _ = writeln!(
         body,
@@ -108,5 +111,28 @@ mod tests {
         );
         assert!(line("below wide").unwrap().contains("data-level=\"1\""));
         assert_eq!((line("nothing"), line("below nothing")), (None, None));
+    }
+
+    #[test]
+    fn a_name_stays_within_its_function() {
+        assert!(SCRIPT.contains(&format!("const LETTER = {LETTER};")));
+        let mut met = 0;
+        for part in (5..1_000).step_by(5) {
+            let (mut tree, mut room) = (CallTree::default(), punctual_blame::Room::of(1 << 20));
+            for (name, ns) in [("mem_cgroup_commit_charge", part), ("programmierung", 1_000 - part)] {
+                tree.add(&[name.to_owned()], ns, &mut room);
+            }
+            let mut body = String::new();
+            flame_graph(&mut body, &tree);
+            for line in body.lines().filter(|line| line.starts_with("<g ")) {
+                let width = line.split(" width=\"").nth(1).unwrap().split('"').next().unwrap();
+                let shown = line.rsplit_once("</text>").unwrap().0.rsplit_once('>').unwrap().1;
+                // In DejaVu Sans of 12 pixels, the widest that is common, its letters are 7.4 wide on average.
+                let needed = 3.0 + 7.4 * shown.chars().count() as f64;
+                assert!(shown.is_empty() || needed <= width.parse::<f64>().unwrap(), "{shown} in {width}");
+                met += usize::from(!shown.is_empty());
+            }
+        }
+        assert!(met > 300, "{met} names");
     }
 }
