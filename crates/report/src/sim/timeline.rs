@@ -2,7 +2,7 @@
 
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::plain_page::{coordinate, escape, number};
-use crate::layout::{grouped, thousands};
+use crate::layout::{grouped, shortened, thousands};
 use crate::verdict::sim::timeline_verdict;
 use punctual_sim::observe::Level;
 use punctual_sim::recorded::{Timeline, TimelineSlice};
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const LEFT: f64 = 190.0;
+/// So many letters of a lane's name have room left of it; of a longer one the middle is left out.
+const MAX_NAME: usize = 26;
 const WIDTH: f64 = 880.0;
 const LANE: f64 = 30.0;
 const BAR: f64 = 18.0;
@@ -172,10 +174,10 @@ fn picture(timeline: &Timeline, rows: &BTreeMap<(u32, Lane), Row>, from: Picosec
         let top = 14.0 + LANE * position as f64;
         let _ = writeln!(
             out,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">CPU {cpu} {}</text><path class=\"grid\" d=\"M{LEFT} {}h{WIDTH}\"/>",
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><path class=\"grid\" d=\"M{LEFT} {}h{WIDTH}\"/>",
             LEFT - 8.0,
             top + 13.0,
-            escape(&row.name.chars().take(22).collect::<String>()),
+            escape(&shortened(&format!("CPU {cpu} {}", row.name), MAX_NAME)),
             top + LANE - 6.0
         );
         bars(row, *lane, top, at, &mut out);
@@ -311,7 +313,7 @@ pub fn html(timeline: &Timeline, title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encode::plain_page::tests::assert_well_formed;
+    use crate::encode::plain_page::tests::{assert_well_formed, labels};
     use punctual_sim::ledger::builtin;
 
     #[test]
@@ -339,6 +341,20 @@ mod tests {
         let empty = html(&Timeline { slices: Vec::new(), activations: Vec::new() }, "empty");
         assert_well_formed(&empty);
         assert!(empty.contains("Nothing ran."));
+    }
+
+    #[test]
+    fn a_long_name_of_a_lane_is_not_cut_off() {
+        let experiment = builtin("soft-modem-dialup").unwrap().unwrap();
+        let mut timeline = experiment.timeline(Some("THR 24"), 24 * SECOND, 24 * SECOND + 50 * MILLISECOND).unwrap();
+        for shown in &mut timeline.slices {
+            shown.name = format!("a thread with a name that is much too long, {}", shown.slice.index);
+        }
+        let html = html(&timeline, "long names");
+        let drawing = html.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).unwrap().0;
+        let labels = labels(drawing);
+        assert!(labels.iter().any(|(_, words)| words.contains('…')), "{labels:?}");
+        assert!(labels.iter().all(|(place, _)| place[0] >= 0.0), "{labels:?}");
     }
 
     #[test]
