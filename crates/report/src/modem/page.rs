@@ -6,8 +6,9 @@ use super::text::how;
 use super::{LiveSent, Sent};
 use crate::device::device_table;
 use crate::encode::head::{Head, Part, standing};
+use crate::encode::html::setting::{context, provenance};
 use crate::encode::plain_page::escape;
-use crate::layout::{counted, for_screen, grouped};
+use crate::layout::{counted, for_screen, grouped, thousands};
 use punctual_modem::transfer::{Attempt, Seconds};
 use std::fmt::Write as _;
 
@@ -24,7 +25,8 @@ pub fn transfer_page(sent: &Sent<'_>) -> String {
     let bytes = counted(transfer.bytes, "byte");
     let mut parts =
         vec![Part::new("pending", "Samples pending", pictures(sent)), Part::new("calls", "The calls", calls(sent))];
-    if let Some(run) = sent.live.as_ref().and_then(|live| live.devices) {
+    let devices = sent.live.as_ref().and_then(|live| live.devices);
+    if let Some(run) = devices {
         let body = format!(
             "<div class=\"wide\" tabindex=\"0\"><pre>{}</pre></div>\n",
             escape(&for_screen(&device_table(&run.activations.devices)))
@@ -34,10 +36,16 @@ pub fn transfer_page(sent: &Sent<'_>) -> String {
     let told = how(sent.experiment, sent.pump);
     let lines: Vec<String> = told.lines().map(|line| format!("<li>{}</li>", escape(line))).collect();
     parts.push(Part::new("how", "How they were made", format!("<ul>{}</ul>\n", lines.concat())));
+    if let Some(run) = devices {
+        let mut body = "<p class=\"soft\">Of the recording of the devices beside the modems.</p>\n".to_owned();
+        provenance(&[("recording".to_owned(), run.document)]).0.html(&mut body);
+        parts.push(Part::new("provenance", "Provenance", body));
+    }
+    let made = context("punctual modem transfer", devices.map(|run| run.document));
     let warnings = sent.live.as_ref().map(LiveSent::troubles).unwrap_or_default();
     let head = Head {
         title: "A file over a modem",
-        context: &format!("punctual modem transfer · {file}, {bytes} · {time}"),
+        context: &format!("{made} · {file}, {bytes} · {time}"),
         verdict: &sent.verdict(),
         next: &[],
         warnings: &warnings,
@@ -76,8 +84,9 @@ fn calls(sent: &Sent<'_>) -> String {
         let throughput = sent.transfer.throughput().unwrap_or(0.0);
         let _ = writeln!(
             body,
-            "<p>Transfers took {min:.3} to {max:.3} s, {mean:.3} s in the mean, with a deviation of {deviation:.3} s: {throughput:.0} \
-             bit/s. {successes} of {all} arrived intact.</p>"
+            "<p>Transfers took {min:.3} to {max:.3} s, {mean:.3} s in the mean, with a deviation of {deviation:.3} s: {} \
+             bit/s. {successes} of {all} arrived intact.</p>",
+            thousands(&format!("{throughput:.0}"))
         );
     }
     let live = sent.live.as_ref();
@@ -105,9 +114,9 @@ fn calls(sent: &Sent<'_>) -> String {
 
 fn cells(attempt: &Attempt, live: Option<&LiveSent<'_>>, place: usize) -> Vec<String> {
     let mut cells = vec![
-        attempt.transfer_ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e9)),
-        attempt.bits_per_second.to_string(),
-        attempt.retrains.to_string(),
+        attempt.transfer_ns.map_or_else(|| "–".to_owned(), |ns| thousands(&format!("{:.3}", ns as f64 / 1e9))),
+        thousands(&attempt.bits_per_second.to_string()),
+        thousands(&attempt.retrains.to_string()),
         grouped(attempt.crc_errors),
         grouped(attempt.far_crc_errors),
         grouped(attempt.resent),
@@ -116,7 +125,7 @@ fn cells(attempt: &Attempt, live: Option<&LiveSent<'_>>, place: usize) -> Vec<St
         grouped(attempt.lost_samples),
     ];
     if let Some(call) = live.and_then(|live| live.calls.get(place)) {
-        let ms = |ns: u64| format!("{:.1}", ns as f64 / 1e6);
+        let ms = |ns: u64| thousands(&format!("{:.1}", ns as f64 / 1e6));
         let percent = |ns: u64| ns as f64 * 100.0 / call.elapsed_ns.max(1) as f64;
         cells.push(format!("{:.1}", percent(call.executed_ns)));
         cells.push(format!("{:.2}", percent(call.datapump_ns)));

@@ -157,10 +157,13 @@ pub fn stalls_text(stalled: &Stalled<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Run;
     use crate::modem::{LiveSent, StallsAnswer, TransferAnswer, transfer_page};
     use punctual_modem::experiment::StallRow;
     use punctual_modem::transfer::{Attempt, Course, LiveAttempt, Second, Transfer};
     use punctual_modem::virtual_time::Direction;
+    use punctual_recording::{ActivationDocument, Document};
+    use std::path::Path;
 
     fn attempt(ending: Ending, transfer_ns: Option<u64>) -> Attempt {
         Attempt {
@@ -279,7 +282,17 @@ mod tests {
         crate::encode::plain_page::tests::assert_well_formed(&page);
         assert_eq!(page.matches("<svg").count(), 4, "a picture for each call");
         assert_eq!(page.matches("1 underrun").count(), 8, "in words, for whoever sees it and for whoever does not");
-        assert!(page.contains("a&lt;b&gt;"));
+        assert!(page.contains("a&lt;b&gt;") && page.contains(">9,600</td>"));
+        assert!(page.contains("<p class=\"context\">punctual modem transfer · a&lt;b&gt;, "), "{page:.2000}");
+        // Devices beside them were recorded: where and when is known.
+        let document = include_str!("../../../cli/tests/golden/device.punctual/recording.json");
+        let document: Document = serde_json::from_str(document).unwrap();
+        let activations = ActivationDocument::default();
+        let run = Run { path: Path::new("d.punctual"), document: &document, activations: &activations };
+        let sent = Sent { live: sent.live.map(|live| LiveSent { devices: Some(run), ..live }), ..sent };
+        let page = transfer_page(&sent);
+        assert!(page.contains("<p class=\"context\">punctual modem transfer · machine · 2026-"), "{page:.2000}");
+        assert!(page.contains("<a href=\"#provenance\">") && page.contains("<th scope=\"row\">kernel</th>"));
     }
 
     #[test]
