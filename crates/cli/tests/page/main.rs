@@ -6,6 +6,7 @@ mod flames;
 mod measured;
 mod numbers;
 mod recordings;
+mod reserves;
 mod studies;
 #[path = "../support/mod.rs"]
 mod support;
