@@ -239,7 +239,10 @@ fn draw(title: &str, kind: Kind, points: &[(f64, f64)], rows: &[&LedgerRow], out
         format!("{}.", counted(points.len(), "point"))
     };
     let _ = writeln!(out, "<h3>{}</h3>", escape(title));
-    let _ = writeln!(out, "<figure class=\"wide\">{svg}<figcaption class=\"soft\">{caption}</figcaption></figure>");
+    let _ = writeln!(
+        out,
+        "<figure class=\"wide\" tabindex=\"0\">{svg}<figcaption class=\"soft\">{caption}</figcaption></figure>"
+    );
 }
 
 /// These figures, each with the rows that belong to it.

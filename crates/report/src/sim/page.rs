@@ -356,7 +356,7 @@ mod tests {
         let experiment = builtin("soft-modem-callbacks").unwrap().unwrap();
         let html = experiment_html(&experiment, &experiment.run().unwrap()).unwrap();
         assert_well_formed(&html);
-        assert!(html.contains("Figure 10") && html.contains("<svg"));
+        assert!(html.contains("Figure 10") && html.contains("<figure class=\"wide\" tabindex=\"0\"><svg"));
         let text = "schema = \"punctual.experiment/1\"\nname = \"own\"\nduration = \"1s\"\n[[thread]]\nname = \"t\"\n\
                     policy = { priority = 8 }\nactivity = \"spinning\"\n";
         let own = Experiment::parse("own.toml", text).unwrap();

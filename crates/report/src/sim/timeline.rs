@@ -279,7 +279,7 @@ fn listing(timeline: &Timeline) -> String {
 
 /// A timeline as a figure for a page.
 pub(super) fn figure(timeline: &Timeline, from: Picoseconds, to: Picoseconds) -> String {
-    format!("<figure class=\"wide\">{}</figure>", picture(timeline, &rows(timeline), from, to))
+    format!("<figure class=\"wide\" tabindex=\"0\">{}</figure>", picture(timeline, &rows(timeline), from, to))
 }
 
 /// A timeline as a page of its own: lanes by level and thread, the totals, the first slices as text.
@@ -329,6 +329,7 @@ mod tests {
         }
         let ran = timeline.slices.iter().filter(|shown| shown.slice.level != Level::Idle).count();
         assert!(html.contains(&format!("{ran} slices in 50.0 ms")));
+        assert!(html.contains("<figure class=\"wide\" tabindex=\"0\"><svg"), "the keyboard reaches what is scrolled");
     }
 
     #[test]
