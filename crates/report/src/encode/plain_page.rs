@@ -95,7 +95,7 @@ svg text.onno{fill:var(--onno)}svg text.onsome{fill:var(--onsome)}svg text.onyes
 svg .cross{stroke:var(--soft);fill:none}svg .worse{fill:var(--bad)}
 svg .irq{fill:var(--c1)}svg .deferred{fill:var(--c4)}svg .thread{fill:var(--c2)}svg .late{stroke:var(--bad);stroke-width:2;fill:none}
 .planes{display:flex;flex-wrap:wrap;gap:1rem}.planes figure{margin:.3rem 0}
-details{margin:.5rem 0}summary{cursor:pointer}
+details{margin:.5rem 0}summary{cursor:pointer}details>pre{white-space:pre-wrap;overflow-wrap:anywhere}
 ";
 
 /// A whole page around `body`, which brings its own landmarks; `style`: what this page has beyond the style of every

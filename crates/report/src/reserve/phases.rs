@@ -134,7 +134,10 @@ pub fn phases_html(report: &PhasesReport<'_>, first: Option<&Document>) -> Strin
     if let Some(proof) = &report.proof {
         let mut told = String::new();
         measured_again(proof, (&[], "with the reservations"), BYSTANDER, &mut told);
-        let body = format!("<pre>{}</pre>\n", crate::encode::plain_page::escape(for_screen(&told).trim()));
+        let body = format!(
+            "<div class=\"wide\" tabindex=\"0\"><pre>{}</pre></div>\n",
+            crate::encode::plain_page::escape(for_screen(&told).trim())
+        );
         parts.push(Part::new("together", "All phases in one run", body));
     }
     for (place, row) in report.rows.iter().enumerate() {

@@ -281,7 +281,7 @@ fn planes(sweep: &Sweep, cells: &[(u64, Cell)], title: &str, body: &mut String) 
 fn points(sweep: &Sweep, cells: &[(u64, Cell)]) -> String {
     let listed = cells.len().min(5000);
     let mut body = format!(
-        "<details><summary>{} of {} as a table</summary><table class=\"short\"><caption>Points</caption><thead><tr>",
+        "<details><summary>{} of {} as a table</summary><div class=\"wide\" tabindex=\"0\"><table class=\"short\"><caption>Points</caption><thead><tr>",
         grouped(listed as u64),
         counted(cells.len(), "point")
     );
@@ -296,7 +296,7 @@ fn points(sweep: &Sweep, cells: &[(u64, Cell)]) -> String {
         }
         let _ = writeln!(body, "<td>{}</td></tr>", cell.word());
     }
-    body.push_str("</tbody></table></details>\n");
+    body.push_str("</tbody></table></div></details>\n");
     body
 }
 
