@@ -11,6 +11,7 @@ use punctual_recording::{CycleCount, NO_LOAD, counted, format_ns, grouped};
 
 mod verdict;
 
+pub(crate) use verdict::assumed_use;
 pub use verdict::under_load;
 
 /// A question to recordings.

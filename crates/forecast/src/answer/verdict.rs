@@ -186,11 +186,17 @@ fn of_use(group: &Group) -> &'static str {
 /// For how much use an hour of the load stands, which is assumed and not measured, and by which a group's times are
 /// multiplied. `None` if they are not, or if `told` has that load already.
 fn first_of_its_use<'a>(group: &'a Group, told: &mut Vec<&'a str>) -> Option<String> {
-    if group.compression == 1.0 || told.contains(&group.load.as_str()) {
+    if told.contains(&group.load.as_str()) {
         return None;
     }
+    let words = assumed_use(&group.load, group.compression)?;
     told.push(&group.load);
-    Some(format!("an hour {} stands for {} hours of use", under_load(&group.load), group.compression))
+    Some(words)
+}
+
+/// For how many hours of use an hour of a load is taken to stand; `None` if for one.
+pub(crate) fn assumed_use(load: &str, compression: f64) -> Option<String> {
+    (compression != 1.0).then(|| format!("an hour {} stands for {compression} hours of use", under_load(load)))
 }
 
 /// Whether all that says how often it fails is one stall, on the CPU or CPUs that the rate is of.

@@ -10,7 +10,7 @@ use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 use super::words::{
     admission_note, assumptions, late_in_words, late_too_in_words, schedulable_in_words, unknown_in_words,
-    unknown_with_latency_in_words,
+    unknown_with_latency_in_words, with_assumed_use,
 };
 use crate::{Error, Input, under_load};
 use punctual_recording::{Stage, format_ns};
@@ -162,6 +162,7 @@ pub fn analyse(set: &TaskSet, latency: Option<(&Input, Stage)>) -> Result<Analys
     if admission.as_ref().is_some_and(|admission| admission.refused.is_some()) {
         verdict.push_str("; but the kernel will not admit it");
     }
+    verdict = with_assumed_use(verdict, latency.map(|latency| latency.0), &plain);
     notes.extend(admission.as_ref().and_then(|admission| admission_note(set, admission)));
     Ok(Analysis {
         standing,

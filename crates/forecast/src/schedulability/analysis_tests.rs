@@ -248,3 +248,31 @@ fn a_latency_once_an_hour_is_borne_on_average_only() {
     assert!(!figure.is_longest_seen && figure.charged_ns > 12_000_000 && figure.pseudo_ns < 50_000);
     assert!(found.tasks[0].with_pseudo.unwrap().response_ns < found.tasks[0].with_blocking.unwrap().response_ns);
 }
+
+/// Permitted rates count hours of use: once an hour of them is once in six minutes of a load that does in an hour what people
+/// do in ten.
+#[test]
+fn a_permitted_rate_in_hours_of_use_says_how_many_the_load_stands_for() {
+    let mut random = Random(3);
+    let mut late: Vec<(u64, u64)> = (0..2_000)
+        .map(|_| ((random.uniform() * 3.6e13) as u64, 100_000 + (random.exponential() * 5e5) as u64))
+        .collect();
+    late.sort_unstable();
+    let plain = input(1_000_000, &late, 36_000_000, Some(0));
+    let scaled = Input { compression_thousandths: Some(10_000), ..plain.clone() };
+    let ask = |input: &Input| analyse(&set(MODEM_AND_AUDIO), Some((input, Stage::Total))).unwrap();
+    let (of_load, of_use) = (ask(&plain), ask(&scaled));
+    assert!(!of_load.verdict.contains("hours of use"), "{}", of_load.verdict);
+    let expected = "schedulable: every deadline is met, with the latency of the permitted rate charged to every activation; it is \
+                    assumed that an hour under test stands for 10 hours of use";
+    assert_eq!(of_use.verdict, expected);
+    let figure = |found: &Analysis| found.tasks[0].latency.clone().unwrap();
+    let (of_load, of_use) = (figure(&of_load), figure(&of_use));
+    assert_eq!((of_load.compression, of_use.compression), (None, Some(10.0)));
+    // Two thousand of exponential length: of those in six minutes the longest is shorter than of those in an hour.
+    assert!(of_use.charged_ns < of_load.charged_ns, "{of_use:?} {of_load:?}");
+    // What is late anyway is late for any use.
+    let hopeless = MODEM_AND_AUDIO.replace("\"2ms\"", "\"12ms\"");
+    let verdict = analyse(&set(&hopeless), Some((&scaled, Stage::Total))).unwrap().verdict;
+    assert!(verdict.starts_with("not schedulable") && !verdict.contains("hours of use"), "{verdict}");
+}

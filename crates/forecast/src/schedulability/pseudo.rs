@@ -10,6 +10,8 @@ use punctual_recording::Stage;
 pub struct LatencyFigure {
     /// The permitted error rate: once in this many seconds of use.
     pub permitted_s: u64,
+    /// Hours of use for an hour of the load, if the recording gives that number; otherwise one is assumed.
+    pub compression: Option<f64>,
     /// The latency that separate waits exceed that often on the worst CPU, ns, with its interval.
     pub at_rate: Estimate,
     /// The latency charged as plain blocking, ns: the estimate above, or, if there is none, the longest seen, which may
@@ -66,6 +68,7 @@ pub(super) fn latency_figure(
     let activations = permitted_s as f64 * 1e9 / period_ns.max(1) as f64;
     Ok(LatencyFigure {
         permitted_s,
+        compression: input.compression_thousandths.map(|_| input.compression()),
         at_rate,
         charged_ns,
         is_longest_seen,

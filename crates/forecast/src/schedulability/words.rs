@@ -6,6 +6,8 @@ use super::global::GlobalEdf;
 use super::outcome::{Analysed, Outcome, leaves_out_offsets};
 use super::pseudo::LatencyFigure;
 use super::tasks::TaskSet;
+use crate::Input;
+use crate::answer::assumed_use;
 use punctual_recording::format_ns;
 
 /// A usual tick of the kernel's clock, ns.
@@ -101,6 +103,16 @@ pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyF
         true => ", with the latency of the permitted rate charged to every activation",
     };
     format!("schedulable: every deadline is met{with}")
+}
+
+/// A verdict with what is assumed of the load's hours, which permitted rates count: it rests on these unless a task is late, or
+/// nothing is known, without any latency (`plain`).
+pub(super) fn with_assumed_use(verdict: String, latency: Option<&Input>, plain: &[Outcome]) -> String {
+    let rests_on = latency.filter(|_| plain.iter().all(|outcome| outcome.meets == Some(true)));
+    match rests_on.and_then(|input| assumed_use(&input.load, input.compression())) {
+        Some(words) => format!("{verdict}; it is assumed that {words}"),
+        None => verdict,
+    }
 }
 
 /// A note if the kernel's admission differs from what it should be, or refuses.

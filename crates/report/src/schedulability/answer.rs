@@ -116,6 +116,7 @@ struct TaskRow<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LatencyRow {
     permitted_s: u64,
+    compression: Option<f64>,
     low_ns: Option<u64>,
     estimate_ns: Option<u64>,
     high_ns: Option<u64>,
@@ -132,6 +133,7 @@ impl<'a> TaskRow<'a> {
         let ns = |value: Option<f64>| value.map(|value| value.max(0.0) as u64);
         let latency = found.latency.as_ref().map(|figure| LatencyRow {
             permitted_s: figure.permitted_s,
+            compression: figure.compression,
             low_ns: ns(figure.at_rate.low),
             estimate_ns: ns(figure.at_rate.value),
             high_ns: ns(figure.at_rate.high),

@@ -112,7 +112,8 @@ fn tasks_text(out: &mut String, analysis: &Analysis) {
         if let Some(figure) = &found.latency {
             let seen = if figure.is_longest_seen { ", longest seen" } else { "" };
             let permitted = punctual_forecast::format_seconds(figure.permitted_s as f64);
-            row.push(format!("{} (once in {permitted}{seen})", format_ns(figure.charged_ns)));
+            let of_use = if figure.compression.is_some_and(|hours| hours != 1.0) { " of use" } else { "" };
+            row.push(format!("{} (once in {permitted}{of_use}{seen})", format_ns(figure.charged_ns)));
             row.push(response(found.with_blocking.as_ref()));
             row.push(format_ns(figure.pseudo_ns));
             row.push(response(found.with_pseudo.as_ref()));
@@ -162,8 +163,10 @@ mod tests {
         let recording = input(3_000, 0);
         let found = analyse(&set, Some((&recording, Stage::Total))).unwrap();
         let (text, value) = (text(&found), crate::answer::value(&SchedulabilityAnswer::new(&found)));
-        assert!(text.contains("pseudo worst case") && text.contains("once in"), "{text}");
+        assert!(text.contains("pseudo worst case") && text.contains("(once in 60 min of use"), "{text}");
+        assert!(text.contains("; it is assumed that an hour under office stands for 10 hours of use\n"), "{text}");
         let latency = &value["tasks"][0]["latency"];
+        assert_eq!(latency["compression"], 10.0);
         assert!(latency["pseudo_worst_case_ns"].as_u64() < latency["charged_ns"].as_u64(), "{latency}");
     }
 
