@@ -50,3 +50,22 @@ pub(crate) fn input(period_ns: u64, late: &[(u64, u64)], others: u64, missed: Op
         cautions: Vec::new(),
     }
 }
+
+/// Two CPUs at 1 kHz for an hour: this many late wakeups of 20 ms on each.
+pub(crate) fn two_cpus(first: u64, second: u64) -> Input {
+    let every = |count: u64| -> Vec<(u64, u64)> {
+        (0..count).map(|index| (index * 3_600_000_000_000 / count, 20_000_000)).collect()
+    };
+    let (left, right) =
+        (input(1_000_000, &every(first), 3_600_000, Some(0)), input(1_000_000, &every(second), 3_600_000, Some(0)));
+    let mut both = left.clone();
+    both.tasks = vec![left.tasks[0].clone(), right.tasks[0].clone()];
+    (both.tasks[0].cpu, both.tasks[1].cpu) = (Some(0), Some(1));
+    let (own, added) = (left.stages[&Stage::Total].clone(), right.stages[&Stage::Total].clone());
+    let sum = both.stages.get_mut(&Stage::Total).unwrap();
+    sum.distribution.add(&added.distribution);
+    sum.by_task = vec![(own.distribution, own.complete_above_ns), (added.distribution, added.complete_above_ns)];
+    sum.largest.extend(added.largest.iter().map(|late| Late { task: 1, ..*late }));
+    sum.largest.sort_unstable();
+    both
+}

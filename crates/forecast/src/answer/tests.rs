@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Random, device, input};
+use crate::testing::{Random, device, input, two_cpus};
 
 const MS: u64 = 1_000_000;
 const HOUR: u64 = 3_600_000;
@@ -112,6 +112,25 @@ fn that_a_failure_rests_on_one_stall_is_said() {
     let one = (5_000 * MS, 25 * MS);
     assert_eq!(verdict(&[one]), "Test fails about every 30 s (seen once).");
     assert_eq!(verdict(&[one, (20_000 * MS, 25 * MS)]), "Test fails about every 15 s.");
+}
+
+/// A mean time of one CPU names it; one of an average CPU, where no test tells them apart, names none.
+#[test]
+fn the_cpu_on_which_a_device_fails_is_named_where_cpus_differ() {
+    let verdict = |first: u64, second: u64, compression_thousandths: Option<u64>| {
+        let input = Input { compression_thousandths, ..two_cpus(first, second) };
+        let question = Question { devices: vec![device(4 * MS, 3, MS)], ..Question::default() };
+        answer(&[input], &question).unwrap().verdict
+    };
+    for (first, second, expected) in [
+        (225, 0, "Test fails about every 16 s on CPU 0."),
+        (0, 225, "Test fails about every 16 s on CPU 1."),
+        (100, 100, "Test fails about every 36 s."),
+    ] {
+        assert_eq!(verdict(first, second, None), expected, "{first} and {second}");
+    }
+    let of_use = "Test fails about every 2.7 min of use on CPU 1, if an hour under test stands for 10 hours of use.";
+    assert_eq!(verdict(0, 225, Some(10_000)), of_use);
 }
 
 /// Hours of use are an assumption about the load: the sentence that has them says which, once for each load.

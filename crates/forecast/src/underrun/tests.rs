@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Random, device, input};
+use crate::testing::{Random, device, input, two_cpus};
 use proptest::prelude::*;
 
 const MS: f64 = 1e6;
@@ -164,25 +164,6 @@ fn one_stall_is_one_event_however_fine_the_device() {
     let garwood = crate::garwood(1);
     assert!((value / low / garwood.high.unwrap() - 1.0).abs() < 0.01, "{found:?}");
     assert!((high / value * garwood.low.unwrap() - 1.0).abs() < 0.01, "{found:?}");
-}
-
-/// Two CPUs at 1 kHz for an hour: this many late wakeups of 20 ms on each.
-fn two_cpus(first: u64, second: u64) -> Input {
-    let every = |count: u64| -> Vec<(u64, u64)> {
-        (0..count).map(|index| (index * 3_600_000_000_000 / count, 20_000_000)).collect()
-    };
-    let (left, right) =
-        (input(1_000_000, &every(first), 3_600_000, Some(0)), input(1_000_000, &every(second), 3_600_000, Some(0)));
-    let mut both = left.clone();
-    both.tasks = vec![left.tasks[0].clone(), right.tasks[0].clone()];
-    (both.tasks[0].cpu, both.tasks[1].cpu) = (Some(0), Some(1));
-    let (own, added) = (left.stages[&Stage::Total].clone(), right.stages[&Stage::Total].clone());
-    let sum = both.stages.get_mut(&Stage::Total).unwrap();
-    sum.distribution.add(&added.distribution);
-    sum.by_task = vec![(own.distribution, own.complete_above_ns), (added.distribution, added.complete_above_ns)];
-    sum.largest.extend(added.largest.iter().map(|late| Late { task: 1, ..*late }));
-    sum.largest.sort_unstable();
-    both
 }
 
 #[test]
