@@ -1,10 +1,14 @@
 //! What the answers to simulated recordings of one length amount to: how often they are right, refused and wrong.
 
 use super::SCALE_NS;
+use super::kept::{Number, Numbers};
 use super::process::Process;
+use super::promised::Promise;
 use super::recorded::{PERIOD_NS, record};
 use punctual_device::Profile;
-use punctual_forecast::{Answer, Condition, Horizon, Method, Outcome, Question, Underruns, WorstCase, answer};
+use punctual_forecast::{
+    Answer, Condition, DeviceAnswer, Group, Horizon, Method, Outcome, Question, Underruns, WorstCase, answer,
+};
 use punctual_random::Random;
 
 /// How often the devices run dry in the long run, s: ten or a hundred times less often where a recording lasts so long
@@ -25,6 +29,9 @@ struct Cell {
     covered: u32,
     unsafe_side: u32,
     holds: u32,
+    /// The same where that limit reaches 0.9 of the truth, and twice the truth: there it is false.
+    near: u32,
+    twice: u32,
     /// Only the recording's length would keep the forecast from saying *holds* without a condition.
     plainly: u32,
     /// The limit of a plain *holds* is beyond the truth, and the recording shows no reason for a condition, except its
@@ -58,6 +65,8 @@ pub(crate) struct Counted {
     shown: u32,
     reasons: [u32; REASONS.len()],
     runs: u32,
+    /// What the first recording was answered, in short: another method, or another process, answers something else.
+    first: u64,
 }
 
 /// What a recording may show that keeps the forecast from saying *holds* without a condition.
@@ -80,17 +89,65 @@ impl Counted {
             shown: 0,
             reasons: [0; REASONS.len()],
             runs: 0,
+            first: 0,
         }
+    }
+
+    /// How many recordings were counted.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// Whether the first recording, which came from this seed, is answered as it was.
+    pub(crate) fn begins_alike(&self, seed: u64) -> bool {
+        let mut again = Counted::new(self.process, self.seconds);
+        again.run(seed);
+        again.first == self.first
+    }
+
+    /// All that was counted, to be kept.
+    pub(crate) fn numbers(&mut self) -> Numbers<'_> {
+        let hour = &mut self.hour;
+        let mut numbers: Numbers<'_> = vec![
+            ("first".to_owned(), Number::Mark(&mut self.first)),
+            ("runs".to_owned(), Number::Count(&mut self.runs)),
+            ("shows".to_owned(), Number::Count(&mut self.shown)),
+            ("hour refused".to_owned(), Number::Count(&mut hour.refused)),
+            ("hour covered".to_owned(), Number::Count(&mut hour.covered)),
+            ("hour unsafe".to_owned(), Number::Count(&mut hour.unsafe_side)),
+            ("next said".to_owned(), Number::Count(&mut hour.said)),
+            ("next held".to_owned(), Number::Count(&mut hour.held)),
+        ];
+        let reasons = REASONS.iter().zip(&mut self.reasons);
+        numbers.extend(reasons.map(|(reason, count)| (reason.name().to_owned(), Number::Count(count))));
+        for (index, cell) in self.cells.iter_mut().enumerate() {
+            let own = [
+                ("counted", Number::Sum(&mut cell.counted)),
+                ("covered", Number::Count(&mut cell.covered)),
+                ("unsafe", Number::Count(&mut cell.unsafe_side)),
+                ("holds", Number::Count(&mut cell.holds)),
+                ("near", Number::Count(&mut cell.near)),
+                ("twice", Number::Count(&mut cell.twice)),
+                ("plainly", Number::Count(&mut cell.plainly)),
+                ("unwarned", Number::Count(&mut cell.unwarned)),
+                ("warned", Number::Count(&mut cell.warned)),
+            ];
+            numbers.extend(own.map(|(name, number)| (format!("device {} {name}", index + 1), number)));
+        }
+        numbers
     }
 
     /// Records the process once, from this seed, and asks for a forecast.
     pub(crate) fn run(&mut self, seed: u64) {
         let after = if self.seconds < SHORT_S { 0.0 } else { HOUR_S };
         let (input, later) = record(self.process, self.seconds, after, &mut Random(seed));
-        self.runs += 1;
         let devices = self.devices.clone();
         let question = Question { devices, horizons: vec![Horizon::Hour], ..Question::default() };
         let Answer { groups, .. } = answer(&[input], &question).expect("devices that work");
+        if self.runs == 0 {
+            self.first = in_short(&groups[0], later);
+        }
+        self.runs += 1;
         for ((cell, interval), found) in self.cells.iter_mut().zip(intervals(self.seconds)).zip(&groups[0].devices) {
             cell.take(&found.underruns, interval, self.seconds);
         }
@@ -131,7 +188,9 @@ impl Counted {
             let counts = [cell.covered, cell.unsafe_side, cell.holds, cell.plainly, cell.unwarned, cell.warned];
             let [covered, beyond, holds, plainly, unwarned, warned] = counts.map(|count| share(count, runs));
             format!(
-                "    once in {interval} s: covered {covered}, unsafe {beyond}, holds {holds}, plainly {plainly}, unwarned {unwarned}, warned {warned}; counted {:.3}\n",
+                "    once in {interval} s: covered {covered}, unsafe {beyond}, holds {holds}, at 0.9 {}, at 2 {}, plainly {plainly}, unwarned {unwarned}, warned {warned}; counted {:.3}\n",
+                share(cell.near, runs),
+                share(cell.twice, runs),
                 cell.counted / f64::from(runs)
             )
         };
@@ -140,6 +199,55 @@ impl Counted {
             REASONS.iter().zip(self.reasons).map(|(reason, count)| format!("{} {}", reason.name(), share(count, runs)));
         format!("{rows}    {}\n", reasons.collect::<Vec<_>>().join(", "))
     }
+}
+
+/// What is promised of each device, and of the hour: recordings of a process are promised this if they are at least
+/// [`MIN_PIECES`] of its memories long.
+const COVERED: Promise = Promise::AtLeast(0.93);
+const UNSAFE: Promise = Promise::AtMost(0.03);
+const UNWARNED: Promise = Promise::AtMost(0.005);
+const HELD: Promise = Promise::AtLeast(0.95);
+const MIN_PIECES: f64 = 20.0;
+
+impl Counted {
+    /// What is promised and was not kept, by more than chance: in words, for a process with this memory, s.
+    pub(crate) fn broken(&self, memory: f64) -> Vec<String> {
+        if self.seconds < MIN_PIECES * memory {
+            return Vec::new();
+        }
+        let (runs, hour) = (self.runs, &self.hour);
+        let answered = runs - hour.refused;
+        let of_devices = self.cells.iter().zip(intervals(self.seconds)).flat_map(|(cell, interval)| {
+            [
+                (format!("once in {interval} s, covered"), COVERED, cell.covered, runs),
+                (format!("once in {interval} s, unsafe"), UNSAFE, cell.unsafe_side, runs),
+                (format!("once in {interval} s, unwarned"), UNWARNED, cell.unwarned, runs),
+            ]
+        });
+        let of_hours = [
+            ("hour, covered".to_owned(), COVERED, hour.covered, answered),
+            ("hour, unsafe".to_owned(), UNSAFE, hour.unsafe_side, answered),
+            ("next, held".to_owned(), HELD, hour.held, hour.said),
+        ];
+        let all = of_devices.chain(of_hours).filter(|(_, promise, count, of)| promise.is_broken(*count, *of));
+        all.map(|(name, _, count, of)| format!("{name} {}", share(count, of))).collect()
+    }
+}
+
+/// What tells the limits of an answer from others, to the last bit (FNV-1a).
+fn in_short(group: &Group, later: f64) -> u64 {
+    let of_device = |answer: &DeviceAnswer| {
+        let found = &answer.underruns;
+        let limits = [found.mttf_s.low, found.mttf_s.value, found.mttf_s.high];
+        limits.into_iter().chain([found.misses, found.holds_low_s, found.plain_low_s].map(Some))
+    };
+    let of_level = |worst: &WorstCase| {
+        let level = &worst.level.level;
+        [level.low, level.value, level.high, worst.next.as_ref().ok().map(|&next| next as f64)]
+    };
+    let all = group.devices.iter().flat_map(of_device).chain(group.worst.iter().flat_map(of_level));
+    let bytes = all.chain([Some(later)]).flat_map(|number| number.map_or(0, f64::to_bits).to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl Cell {
@@ -154,6 +262,8 @@ impl Cell {
         self.covered += u32::from(!above && !under);
         self.unsafe_side += u32::from(above);
         self.holds += u32::from(found.holds_low_s >= 0.5 * truth);
+        self.near += u32::from(found.holds_low_s >= 0.9 * truth);
+        self.twice += u32::from(found.holds_low_s >= 2.0 * truth);
         self.plainly += u32::from(found.plain_low_s >= 0.5 * truth && !is_warned);
         // At twice the truth it is false too, and less often.
         let is_unwarned = found.plain_low_s >= 1.001 * truth && !is_warned;
