@@ -10,6 +10,10 @@ use punctual_device::Profile;
 use punctual_recording::Stage;
 use std::collections::BTreeSet;
 
+mod outcome;
+
+pub use outcome::Outcome;
+
 /// The one-sided confidence of *holds*.
 pub(crate) const HOLDS_CONFIDENCE: f64 = 0.995;
 
@@ -18,36 +22,6 @@ pub(crate) const HOLDS_CONFIDENCE: f64 = 0.995;
 const APART: f64 = 0.01;
 /// This many of the longest waits of all CPUs are counted, CPU by CPU.
 const APART_RANKS: [usize; 7] = [10, 20, 40, 100, 400, 1_600, 6_400];
-
-/// What a forecast says about a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// On some CPU the upper limit of the mean time between underruns does not reach the want.
-    Fails,
-    /// It neither fails nor holds.
-    Unknown,
-    /// Like [`Outcome::Holds`], but only while conditions stay as recorded: see [`Condition`].
-    HoldsAsRecorded,
-    /// On every CPU the lower limit with 99.5 %, one-sided, reaches the want.
-    Holds,
-}
-
-impl Outcome {
-    /// The name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Holds => "holds",
-            Outcome::HoldsAsRecorded => "holds-as-recorded",
-            Outcome::Fails => "fails",
-            Outcome::Unknown => "unknown",
-        }
-    }
-
-    /// Whether it holds, with or without a condition.
-    pub fn holds(self) -> bool {
-        matches!(self, Outcome::Holds | Outcome::HoldsAsRecorded)
-    }
-}
 
 /// How often a device would run dry on one CPU.
 #[derive(Debug, Clone, PartialEq)]
@@ -352,6 +326,11 @@ impl Counted<'_> {
         found.scaled(1.0 / count.exposure_s)
     }
 
+    /// Underruns a second, if none had been seen.
+    fn unseen(&self) -> Estimate {
+        self.spread.interval(0.0, self.largest).scaled(1.0 / self.count.exposure_s)
+    }
+
     /// Underruns a second, at most.
     fn upper(&self) -> f64 {
         self.spread.upper(self.count.most, self.largest, HOLDS_CONFIDENCE) / self.count.exposure_s
@@ -427,7 +406,11 @@ impl Watch {
         all.low =
             (sum(&|count| count.sum) > 0.0).then(|| together.lower(sum(&|count| count.sum), worst.largest, 0.975));
         all.value = all.value.map(|_| sum(&|count| count.value));
-        (if all.value.is_some() { all.scaled(1.0 / exposure) } else { worst.rate(1.0) }, together)
+        // Where none was seen, only one CPU's exposure counts. With a few seen the limit is no lower, or a device with more
+        // slack, which meets none, would get a worse one.
+        let unseen = counted.iter().filter_map(|one| one.unseen().high).fold(0.0, f64::max);
+        let all = all.scaled(1.0 / exposure);
+        (Estimate { high: all.high.map(|high| high.max(unseen)), ..all }, together)
     }
 
     /// The forecast for a device: see [`Input::underruns`].

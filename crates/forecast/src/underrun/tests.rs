@@ -237,6 +237,39 @@ fn a_short_recording_of_a_slow_machine_holds_only_as_recorded() {
     assert!(found.pieces.unwrap() < 20.0);
 }
 
+/// A device with this period and slack, us: enough buffers, and computing for the rest of them.
+fn with_slack(period_us: u64, slack_us: u64) -> Profile {
+    let buffers = (slack_us.div_ceil(period_us) + 1).max(2) as u32;
+    let compute = u64::from(buffers - 1) * period_us - slack_us;
+    device(period_us * 1_000, buffers, compute.min(period_us) * 1_000).with_want(30)
+}
+
+/// Storms of so many wakeups, 8 ms apart: those that are later than the level above which all are known, us, in the order of
+/// time.
+fn storms(raw: Vec<(u64, u64, u64)>, known_us: u64) -> Vec<(u64, u64)> {
+    let of_storm = |(at, value, storm): (u64, u64, u64)| {
+        (0..storm).map(move |index| (at * 1_000 + index * 8_000_000, value * 1_000))
+    };
+    let mut late: Vec<(u64, u64)> = raw.into_iter().flat_map(of_storm).collect();
+    late.sort_unstable();
+    late.retain(|late| late.1 > known_us * 1_000);
+    late
+}
+
+/// With nothing beyond the slack a limit speaks of one CPU's time; with one of two alike CPUs' time, and still it is no better.
+#[test]
+fn a_limit_from_alike_cpus_is_no_better_where_a_little_was_seen() {
+    let mut both = two_cpus(20, 20);
+    let lateness = both.stages.get_mut(&Stage::Total).unwrap();
+    lateness.largest[17].value_ns = 30_000_000;
+    let watch = both.watch(Stage::Total).unwrap();
+    let [one, none] = [25, 35].map(|buffers| watch.underruns(&device(1_000_000, buffers, 0)).unwrap());
+    assert_eq!((one.alike, one.misses, none.alike, none.misses), (Some(true), 1.0, Some(true), 0.0));
+    // One in two hours is 5.6 at most, and none in one hour is 3.0.
+    assert!((3_600.0 / none.mttf_s.low.unwrap() / 3.0 - 1.0).abs() < 0.01, "{none:?}");
+    assert!(one.mttf_s.low <= none.mttf_s.low && one.mttf_s.value.unwrap() > 7_000.0, "{one:?} {none:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -244,26 +277,44 @@ proptest! {
         raw in prop::collection::vec((0..600_000_000u64, 0..40_000u64, 1..40u64), 1..120),
         period_us in 200..20_000u64, more_period in 1.0..4.0f64, slack in 0..30_000u64, more in 0..10_000u64, known in 0..20_000u64,
     ) {
-        let mut late: Vec<(u64, u64)> = Vec::new();
-        for (at, value, storm) in raw {
-            late.extend((0..storm).map(|index| (at * 1_000 + index * 8_000_000, value * 1_000)));
-        }
-        late.sort_unstable();
-        late.retain(|late| late.1 > known * 1_000);
-        let mut input = input(1_000_000, &late, 1_000_000, Some(0));
+        let mut input = input(1_000_000, &storms(raw, known), 1_000_000, Some(0));
         input.stages.get_mut(&Stage::Total).unwrap().complete_above_ns = known * 1_000;
         let watch = input.watch(Stage::Total).unwrap();
-        let with = |period_us: u64, slack_us: u64| {
-            // Enough buffers, and computing for the rest of them.
-            let buffers = (slack_us.div_ceil(period_us) + 1).max(2) as u32;
-            let compute = u64::from(buffers - 1) * period_us - slack_us;
-            device(period_us * 1_000, buffers, compute.min(period_us) * 1_000).with_want(30)
-        };
-        let (little, much) = (with(period_us, slack), with((period_us as f64 * more_period) as u64, slack + more));
+        let (little, much) =
+            (with_slack(period_us, slack), with_slack((period_us as f64 * more_period) as u64, slack + more));
         prop_assume!(much.slack_ns() >= little.slack_ns());
         let (little, much) = (watch.underruns(&little).unwrap(), watch.underruns(&much).unwrap());
         prop_assert!(much.misses <= little.misses + 1e-9, "{} {}", much.misses, little.misses);
         prop_assert!(much.holds_low_s >= little.holds_low_s * (1.0 - 1e-9));
+        prop_assert!(much.outcome >= little.outcome);
+    }
+
+    /// The same on two CPUs, whether or not a test distinguishes them: on one of them there may be any share of the storms.
+    #[test]
+    fn nor_does_it_where_there_are_two_cpus(
+        raw in prop::collection::vec((0..600_000_000u64, 0..40_000u64, 1..8u64), 1..120), share in 0..=120usize,
+        period_us in 200..20_000u64, more_period in 1.0..4.0f64, slack in 0..30_000u64, more in 0..10_000u64,
+    ) {
+        let mut both = two_cpus(0, 0);
+        let (first, second) = raw.split_at(share.min(raw.len()));
+        let lateness = both.stages.get_mut(&Stage::Total).unwrap();
+        for (task, raw) in [first, second].into_iter().enumerate() {
+            for (at_ns, value_ns) in storms(raw.to_vec(), 10) {
+                lateness.largest.push(Late { at_ns, task, value_ns });
+                lateness.distribution.record(value_ns);
+                lateness.by_task[task].0.record(value_ns);
+            }
+        }
+        lateness.largest.sort_unstable();
+        let watch = both.watch(Stage::Total).unwrap();
+        let (little, much) =
+            (with_slack(period_us, slack), with_slack((period_us as f64 * more_period) as u64, slack + more));
+        prop_assume!(much.slack_ns() >= little.slack_ns());
+        let (little, much) = (watch.underruns(&little).unwrap(), watch.underruns(&much).unwrap());
+        prop_assert!(much.misses <= little.misses + 1e-9, "{} {}", much.misses, little.misses);
+        prop_assert!(much.holds_low_s >= little.holds_low_s * (1.0 - 1e-9));
+        let lows = [&little, &much].map(|found| found.mttf_s.low.unwrap_or(0.0));
+        prop_assert!(lows[1] >= lows[0] * (1.0 - 1e-9), "{:?}: {lows:?}", little.alike);
         prop_assert!(much.outcome >= little.outcome);
     }
 }
