@@ -9,8 +9,8 @@ use super::outcome::{Outcome, demand_on, global_on, leaves_out_offsets, outcomes
 use super::pseudo::{LatencyFigure, latency_figure};
 use super::tasks::{Policy, Reservation, Task, TaskSet};
 use super::words::{
-    admission_note, assumptions, late_in_words, late_too_in_words, schedulable_in_words, unknown_in_words,
-    unknown_with_latency_in_words, with_assumed_use,
+    admission_note, assumptions, late_in_words, late_too_in_words, longest_seen_in_words, schedulable_in_words,
+    unknown_in_words, unknown_with_latency_in_words, with_assumed_use,
 };
 use crate::{Error, Input, under_load};
 use punctual_recording::{Stage, format_ns};
@@ -287,11 +287,7 @@ fn latency_figures(
         input.measure,
         under_load(&input.load)
     ));
-    if figures.iter().flatten().any(|figure| figure.is_longest_seen) {
-        let text = "the recording is too short for a permitted rate: each task is charged the longest latency seen, \
-             and a longer one may come that often";
-        notes.push(text.to_owned());
-    }
+    notes.extend(longest_seen_in_words(&figures));
     Ok(figures)
 }
 

@@ -276,3 +276,31 @@ fn a_permitted_rate_in_hours_of_use_says_how_many_the_load_stands_for() {
     let verdict = analyse(&set(&hopeless), Some((&scaled, Stage::Total))).unwrap().verdict;
     assert!(verdict.starts_with("not schedulable") && !verdict.contains("hours of use"), "{verdict}");
 }
+
+/// A longer recording does not cure every reason for which a permitted rate has no latency: which one it is, is said.
+#[test]
+fn why_the_longest_latency_seen_is_charged_is_said() {
+    let note = |late: &[(u64, u64)]| {
+        let found =
+            analyse(&set(MODEM_AND_AUDIO), Some((&input(1_000_000, late, 3_600_000, Some(0)), Stage::Total))).unwrap();
+        assert!(found.tasks.iter().all(|task| task.latency.as_ref().is_some_and(|figure| figure.is_longest_seen)));
+        let figure = found.tasks[0].latency.clone().unwrap();
+        let notes =
+            found.notes.iter().filter(|note| note.starts_with("the latency of a permitted rate cannot be told"));
+        let notes: Vec<&String> = notes.collect();
+        assert_eq!(notes.len(), 1, "{:?}", found.notes);
+        (notes[0].clone(), figure)
+    };
+    // Ten in an hour: ranks need 3.7 hours, and a tail 51 stalls.
+    let few: Vec<(u64, u64)> = (0..10).map(|index| (index * 300_000_000_000, 500_000 + index * 1_000)).collect();
+    let (words, figure) = note(&few);
+    let expected = "the latency of a permitted rate cannot be told (too few stalls: 10 where a tail needs more than 50): the longest latency \
+                    seen is charged in its place, and a longer one may come that often; measure at least 2.7 h more";
+    assert_eq!(words, expected);
+    assert!((figure.measure_further_s.unwrap() / 9_720.0 - 1.0).abs() < 0.001, "{figure:?}");
+    // All in the second half hour: no tail is modelled of them, however many there are.
+    let late: Vec<(u64, u64)> =
+        (0..600).map(|index| (1_800_000_000_000 + index * 3_000_000_000, 500_000 + index * 37 % 600 * 1_000)).collect();
+    let (words, figure) = note(&late);
+    assert!(!words.contains("too few") && words.contains(figure.veto.as_deref().unwrap()), "{words} {figure:?}");
+}

@@ -20,6 +20,11 @@ pub struct LatencyFigure {
     /// Whether it is only the longest seen, because the recording is too short for the permitted rate or its tail may
     /// not be modelled.
     pub is_longest_seen: bool,
+    /// Why it is only the longest seen, where that is known.
+    pub veto: Option<String>,
+    /// How much longer to measure, at least, until it may be an estimate, s of this load; `None` if it is one, or if
+    /// measuring may not help.
+    pub measure_further_s: Option<f64>,
     /// The mean latency of all activations, ns.
     pub mean_ns: u64,
     /// Activations between two such events.
@@ -60,18 +65,20 @@ pub(super) fn latency_figure(
     let longest = lateness.distribution.max().unwrap_or(mean_ns);
     let charge = |level: Level| {
         let modelled = level.level.value.filter(|_| level.method != Method::Bound);
-        (modelled.map_or(longest, |value| value.ceil() as u64), modelled.is_none(), level.level)
+        (modelled.map_or(longest, |value| value.ceil() as u64), modelled.is_none(), level)
     };
     let charges = tails.iter().map(|tail| charge(tail.level(horizon_ns)));
-    let (charged_ns, is_longest_seen, at_rate) =
-        charges.max_by_key(|charge| (charge.0, charge.1)).ok_or_else(missing)?;
+    let (charged_ns, is_longest_seen, level) = charges.max_by_key(|charge| (charge.0, charge.1)).ok_or_else(missing)?;
+    let further = level.further.filter(|_| is_longest_seen);
     let activations = permitted_s as f64 * 1e9 / period_ns.max(1) as f64;
     Ok(LatencyFigure {
         permitted_s,
         compression: input.compression_thousandths.map(|_| input.compression()),
-        at_rate,
+        at_rate: level.level,
         charged_ns,
         is_longest_seen,
+        veto: level.veto.filter(|_| is_longest_seen),
+        measure_further_s: further.map(|further| further * input.exposure_of(stage) / 1e9),
         mean_ns,
         activations,
         pseudo_ns: pseudo_worst_case(charged_ns, mean_ns, activations),

@@ -6,8 +6,8 @@ use super::global::GlobalEdf;
 use super::outcome::{Analysed, Outcome, leaves_out_offsets};
 use super::pseudo::LatencyFigure;
 use super::tasks::TaskSet;
-use crate::Input;
 use crate::answer::assumed_use;
+use crate::{Input, format_seconds};
 use punctual_recording::format_ns;
 
 /// A usual tick of the kernel's clock, ns.
@@ -94,15 +94,34 @@ pub(super) fn unknown_with_latency_in_words(is_met_on_average: bool) -> String {
 
 /// Says that every deadline is met, and what was charged.
 pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyFigure>]) -> String {
-    let too_short = figures.iter().flatten().any(|figure| figure.is_longest_seen);
+    let is_unknown = figures.iter().flatten().any(|figure| figure.is_longest_seen);
     let with = match is_measured {
         false => "",
-        true if too_short => {
-            ", with the longest latency seen charged to every activation; the recording is too short to know the permitted one"
+        true if is_unknown => {
+            ", with the longest latency seen charged to every activation; that of the permitted rate cannot be told from this recording"
         }
         true => ", with the latency of the permitted rate charged to every activation",
     };
     format!("schedulable: every deadline is met{with}")
+}
+
+/// Says where the latency of a permitted rate cannot be told why, and how much longer to measure.
+pub(super) fn longest_seen_in_words(figures: &[Option<LatencyFigure>]) -> Option<String> {
+    let longest = || figures.iter().flatten().filter(|figure| figure.is_longest_seen);
+    longest().next()?;
+    let mut reasons: Vec<&str> = Vec::new();
+    for reason in longest().filter_map(|figure| figure.veto.as_deref()) {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    let why = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join("; ")) };
+    let further = longest().filter_map(|figure| figure.measure_further_s).reduce(f64::max);
+    let more = further.map_or_else(String::new, |s| format!("; measure at least {} more", format_seconds(s)));
+    Some(format!(
+        "the latency of a permitted rate cannot be told{why}: the longest latency seen is charged in its place, and a longer one may come \
+         that often{more}"
+    ))
 }
 
 /// A verdict with what is assumed of the load's hours, which permitted rates count: it rests on these unless a task is late, or

@@ -108,13 +108,13 @@ struct TaskRow<'a> {
     with_pseudo_worst_case: Option<OutcomeRow>,
     with_blocking: Option<OutcomeRow>,
     bears_ns: Option<u64>,
-    latency: Option<LatencyRow>,
+    latency: Option<LatencyRow<'a>>,
 }
 
 /// The measured latency that a task meets.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct LatencyRow {
+struct LatencyRow<'a> {
     permitted_s: u64,
     compression: Option<f64>,
     low_ns: Option<u64>,
@@ -122,6 +122,8 @@ struct LatencyRow {
     high_ns: Option<u64>,
     charged_ns: u64,
     is_longest_seen: bool,
+    veto: Option<&'a str>,
+    measure_further_s: Option<f64>,
     mean_ns: u64,
     activations: f64,
     pseudo_worst_case_ns: u64,
@@ -139,6 +141,8 @@ impl<'a> TaskRow<'a> {
             high_ns: ns(figure.at_rate.high),
             charged_ns: figure.charged_ns,
             is_longest_seen: figure.is_longest_seen,
+            veto: figure.veto.as_deref(),
+            measure_further_s: figure.measure_further_s,
             mean_ns: figure.mean_ns,
             activations: figure.activations,
             pseudo_worst_case_ns: figure.pseudo_ns,
