@@ -162,6 +162,11 @@ pub struct Group {
 }
 
 impl Group {
+    /// What follows a time that is not the recording's own but one of use: nothing where an hour stands for one.
+    pub fn of_use(&self) -> &'static str {
+        if self.compression == 1.0 { "" } else { " of use" }
+    }
+
     /// What an answer calls a device in text: a loop by the threads that were measured, everything else by its id, with
     /// what tells it from others of that id.
     pub fn called(&self, answer: &DeviceAnswer) -> String {

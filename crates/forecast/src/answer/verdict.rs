@@ -168,7 +168,7 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
 /// How often a device runs dry, or a cycle takes too long: a sentence without its end.
 fn failure(name: &str, group: &Group, answer: &DeviceAnswer) -> String {
     let found = &answer.underruns.mttf_s;
-    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0)) + of_use(group) + &on_worst(answer);
+    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0)) + group.of_use() + &on_worst(answer);
     match answer.stage.holds_work() {
         true => {
             format!("A cycle of {name} takes longer than {} about every {every}", format_ns(answer.device.period_ns))
@@ -184,11 +184,6 @@ fn on_worst(answer: &DeviceAnswer) -> String {
     // Where counts are only bounds, the CPU with the largest one need not be the worst.
     let cpu = found.cpu.filter(|_| found.alike == Some(false) && !found.is_upper_count);
     cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"))
-}
-
-/// What follows a time that is not the recording's own but one of use.
-fn of_use(group: &Group) -> &'static str {
-    if group.compression == 1.0 { "" } else { " of use" }
 }
 
 /// For how much use an hour of the load stands, which is assumed and not measured, and by which a group's times are
@@ -263,7 +258,7 @@ fn level(groups: &[Group]) -> String {
     let Some((group, worst)) = groups.first().and_then(|group| Some((group, group.worst.first()?))) else {
         return "Nothing was asked that this recording can answer.".to_owned();
     };
-    let horizon = format!("{}{}", worst.horizon, of_use(group));
+    let horizon = format!("{}{}", worst.horizon, group.of_use());
     let under = under_load(&group.load);
     let rests_on = first_of_its_use(group, &mut Vec::new()).map(|words| format!(", if {words}")).unwrap_or_default();
     match (worst.level.level.value, worst.level.level.low) {

@@ -9,7 +9,8 @@ use punctual_recording::format_ns;
 /// What was asked.
 pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
     let fails = if answer.device.is_loop() { "be late" } else { "run dry" };
-    format!("{}, to {fails} at most once in {}", group.called(answer), format_seconds(answer.device.want_s as f64))
+    let want = format_seconds(answer.device.want_s as f64) + group.of_use();
+    format!("{}, to {fails} at most once in {want}", group.called(answer))
 }
 
 /// What would be enough, or what nothing exceeded, one sentence each.

@@ -66,6 +66,8 @@ fn interval(estimate: &Estimate) -> Interval {
 
 fn buffering(answer: &Answer) -> Option<Section> {
     let mut lines = Vec::new();
+    // What is not compressed is in hours of use, too.
+    let of_use = answer.groups.iter().map(Group::of_use).find(|of_use| !of_use.is_empty()).unwrap_or_default();
     for group in &answer.groups {
         for curve in &group.curves {
             let device = curve.device.as_ref().map(|device| format!("{device}, ")).unwrap_or_default();
@@ -90,7 +92,7 @@ fn buffering(answer: &Answer) -> Option<Section> {
             id: "buffering-curve".into(),
             title: "Mean time between underruns against buffering.".into(),
             caption: "Work begins after the stage named.".into(),
-            drawing: Drawing::Band(Band { x_axis: "buffering, ms".into(), y_axis: "time between underruns".into(), lines }),
+            drawing: Drawing::Band(Band { x_axis: "buffering, ms".into(), y_axis: format!("time{of_use} between underruns"), lines }),
         })],
     })
 }
@@ -154,7 +156,7 @@ fn devices_picture(number: usize, group: &Group, of_loops: bool) -> Picture {
         caption: format!("{expected} Bars are 95 % intervals; one with an open end has no limit."),
         drawing: Drawing::Intervals(Intervals {
             unit: Unit::Seconds,
-            axis: format!("time between {events}"),
+            axis: format!("time{} between {events}", group.of_use()),
             rows: rows.collect(),
             against: None,
         }),
@@ -197,7 +199,7 @@ fn worst(answer: &Answer) -> Option<Section> {
                 .as_ref()
                 .map_or_else(|| level.method.name().to_owned(), |veto| format!("bound only: {veto}"));
             vec![
-                Value::text(worst.horizon.to_string()),
+                Value::text(format!("{}{}", worst.horizon, group.of_use())),
                 ns(level.level.value),
                 ns(level.level.low),
                 ns(level.level.high),
@@ -255,7 +257,10 @@ mod tests {
         let page = page_of(device, Stage::Total);
         assert_eq!(page.title, "How often buffers will run dry");
         let said = said(&page);
-        assert!(said.len() == 1 && said[0].starts_with("audio, to run dry at most once in 60 min: "), "{said:?}");
+        assert!(
+            said.len() == 1 && said[0].starts_with("audio, to run dry at most once in 60 min of use: "),
+            "{said:?}"
+        );
         assert!(said[0].contains(" buffers of 1.33 ms (64 frames)"), "{said:?}");
     }
 
@@ -283,6 +288,6 @@ mod tests {
             .collect();
         assert!(captions.iter().all(|caption| caption.contains("are assumed to expect")), "{captions:?}");
         assert_eq!(captions.len(), 1);
-        assert!(said(&page)[0].starts_with("fifo:80, to be late at most once in 60 min: "), "{:?}", said(&page));
+        assert!(said(&page)[0].starts_with("fifo:80, to be late at most once in 60 min of use: "), "{:?}", said(&page));
     }
 }

@@ -58,7 +58,7 @@ fn group_text(out: &mut String, group: &Group) {
         devices_text(out, group);
     }
     for curve in &group.curves {
-        curve_text(out, curve, group.use_s);
+        curve_text(out, curve, group);
     }
     if !group.time_scales.is_empty() {
         time_scales_text(out, group);
@@ -68,7 +68,7 @@ fn group_text(out: &mut String, group: &Group) {
 fn worst_text(out: &mut String, group: &Group) {
     out.push('\n');
     let heads = ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
-    indented(out, &heads, 0..0, group.worst.iter().map(worst_row));
+    indented(out, &heads, 0..0, group.worst.iter().map(|worst| worst_row(group, worst)));
     if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
         let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
         let longer = if may_be_too_many(worst.longer_per_hour * group.use_s / 3_600.0) {
@@ -96,7 +96,7 @@ fn devices_text(out: &mut String, group: &Group) {
     out.push('\n');
     let of_loops = group.devices.iter().any(|answer| answer.stage.holds_work());
     let (name, often) = if of_loops { ("loop", "overruns") } else { ("device", "runs dry") };
-    let every = if group.compression == 1.0 { "every (95 %)" } else { "every, of use (95 %)" };
+    let every = if group.of_use().is_empty() { "every (95 %)" } else { "every, of use (95 %)" };
     let several = group.devices.iter().any(|answer| answer.underruns.alike.is_some());
     let heads = [name, "period", "n", "slack", "stalls", often, every, want_head(&group.devices), "verdict"];
     let mut heads = heads.to_vec();
@@ -137,18 +137,18 @@ fn devices_text(out: &mut String, group: &Group) {
     }
 }
 
-fn curve_text(out: &mut String, curve: &Curve, use_s: f64) {
+fn curve_text(out: &mut String, curve: &Curve, group: &Group) {
     let what = match &curve.device {
         Some(device) => format!("underruns of {device} against its buffers"),
         None => "underruns against buffering".to_owned(),
     };
-    let _ = writeln!(out, "\n  time between {what}, work after `{}`:", curve.stage.name());
+    let _ = writeln!(out, "\n  time{} between {what}, work after `{}`:", group.of_use(), curve.stage.name());
     let rows = curve.points.iter().map(|point| {
         let mut row = vec![
             format_ns(point.buffering_ns),
             format_ns(point.slack_ns),
             match point.mttf_s {
-                Estimate { low: Some(low), value: None, .. } if may_be_too_many(use_s / low) => {
+                Estimate { low: Some(low), value: None, .. } if may_be_too_many(group.use_s / low) => {
                     "cannot be told".to_owned()
                 }
                 mttf => interval_text(&mttf),
@@ -190,7 +190,7 @@ fn times(often: f64) -> String {
     format!("{often:.digits$}")
 }
 
-fn worst_row(worst: &WorstCase) -> Vec<String> {
+fn worst_row(group: &Group, worst: &WorstCase) -> Vec<String> {
     let level = &worst.level;
     let ns = |value: Option<f64>| value.map(|value| format_ns(value.max(0.0) as u64));
     let between = match (ns(level.level.low), ns(level.level.high)) {
@@ -206,7 +206,7 @@ fn worst_row(worst: &WorstCase) -> Vec<String> {
         (None, _) => "ranks".to_owned(),
     };
     vec![
-        worst.horizon.to_string(),
+        format!("{}{}", worst.horizon, group.of_use()),
         worst.stage.name().to_owned(),
         ns(level.level.value).unwrap_or_else(|| "-".to_owned()),
         between,
@@ -418,6 +418,18 @@ mod tests {
         {
             assert!(text.contains(word), "{word} is not in\n{text}");
         }
+        // An hour of this load stands for ten of use.
+        for words in ["\n  hour of use ", "\n  time of use between underruns", "at most once in 60 min of use:"] {
+            assert!(text.contains(words), "{words} is not in\n{text}");
+        }
+        let plain =
+            answer(&[punctual_forecast::Input { compression_thousandths: None, ..input(3_000, 0) }], &question())
+                .unwrap();
+        // How often something comes an hour of use is said of all loads, and nothing else.
+        let said =
+            super::text(&plain).replace("an hour of use (95 %)", "").replace("how many hours of use an hour of", "");
+        let said = said.replace("a day means 24 hours of use", "");
+        assert!(!said.contains("of use"), "{said}");
         assert!(table_text(&found).starts_with("  stage"));
     }
 }

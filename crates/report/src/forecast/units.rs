@@ -110,8 +110,8 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     let about = about(&day, answer.device.period_ns)?;
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds));
     let share = share.map_or_else(String::new, |share| format!(", {share}"));
-    let day = if group.compression == 1.0 { "a day" } else { "a day of use" };
-    Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, day, &share)))
+    let day = format!("a day{}", group.of_use());
+    Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, &day, &share)))
 }
 
 /// An interval that reaches as far as this share of all periods has no upper limit that would tell anything.

@@ -30,9 +30,9 @@ pub fn needed_buffers(answer: &Answer) -> String {
         };
         let buffers = format!("{number} buffers of {}", in_its_unit(&device.device));
         // Hours of use are what the want counts, and not those of the recording.
-        let want = match group.compression == 1.0 {
-            true => String::new(),
-            false => format!(" to run dry at most once in {} of use", format_seconds(device.device.want_s as f64)),
+        let want = match group.of_use() {
+            "" => String::new(),
+            of_use => format!(" to run dry at most once in {}{of_use}", format_seconds(device.device.want_s as f64)),
         };
         Some(device.device.beginning(format!("{} needs {buffers}{want}{under}{limit}. ", group.called(device))))
     };
