@@ -1,4 +1,5 @@
 use super::*;
+use crate::spread::Condition;
 use crate::testing::{Random, device, input, two_cpus};
 
 const MS: u64 = 1_000_000;
