@@ -11,7 +11,7 @@ use punctual_recording::{CycleCount, format_ns};
 mod notes;
 mod verdict;
 
-use notes::{device_notes, exposure_notes, spread_notes};
+use notes::{condition_notes, device_notes, exposure_notes, spread_notes};
 pub(crate) use verdict::assumed_use;
 pub use verdict::under_load;
 
@@ -274,6 +274,7 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     let device_answers = device_answers(input, question, devices)?;
     let pieces = device_answers.iter().filter_map(|answer| answer.underruns.pieces).reduce(f64::min);
     let mut notes = asked.as_ref().map(|tail| spread_notes(tail, pieces)).unwrap_or_default();
+    notes.extend(asked.iter().flat_map(|tail| condition_notes(tail.spread(), &device_answers)));
     notes.extend(exposure_notes(input, question, usage));
     notes.extend(device_notes(input, &device_answers));
     let mut curves = Vec::new();

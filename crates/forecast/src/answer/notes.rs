@@ -5,7 +5,7 @@ use super::{DeviceAnswer, Question, format_seconds};
 use crate::Usage;
 use crate::input::Input;
 use crate::level::Tail;
-use crate::spread::{Condition, SETTLED_PIECES};
+use crate::spread::{Condition, SETTLED_PIECES, Spread};
 use crate::underrun::{HOLDS_CONFIDENCE, Outcome};
 use punctual_recording::{NO_LOAD, Stage, counted, format_ns, grouped};
 
@@ -129,4 +129,35 @@ pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>) -> Vec<String> 
         notes.push(text.to_owned());
     }
     notes
+}
+
+/// Notes on what keeps devices from holding without a condition where the stalls of all CPUs together, of which
+/// [`spread_notes`] speaks, do not show it: the waits of one CPU by itself may, and a drift that hides may change the
+/// answer.
+pub(super) fn condition_notes(of_all: &Spread, answers: &[DeviceAnswer]) -> Vec<String> {
+    if !of_all.is_telling() {
+        return Vec::new();
+    }
+    let holding =
+        || answers.iter().map(|answer| &answer.underruns).filter(|found| found.outcome == Outcome::HoldsAsRecorded);
+    let is_met = |condition: Condition| holding().any(|found| found.conditions.contains(&condition));
+    let has_memory = of_all.memory_ns.is_some();
+    let drifts = of_all.drift.is_some() || of_all.may_drift;
+    let pieces = holding().filter_map(|found| found.pieces).reduce(f64::min).unwrap_or_default();
+    let worth = counted(pieces.round() as u64, "independent piece");
+    let drift = match holding().any(|found| found.drift.is_some()) {
+        true => "waits drift on one CPU at least",
+        false => "a drift that the recording may hide would change the answer",
+    };
+    let unsaid = [
+        (Condition::Memory, has_memory, format!("waits vary as if the recording had only {worth}")),
+        (
+            Condition::Clusters,
+            of_all.is_carried_by_few(),
+            "a few clusters of waits make most of the variation".to_owned(),
+        ),
+        (Condition::Drift, drifts, drift.to_owned()),
+    ];
+    let unsaid = unsaid.into_iter().filter(|(condition, is_said, _)| is_met(*condition) && !is_said);
+    unsaid.map(|(.., why)| format!("{why}: devices are said to hold only while conditions stay as recorded")).collect()
 }

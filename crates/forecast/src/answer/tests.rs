@@ -1,6 +1,7 @@
 use super::*;
 use crate::spread::Condition;
 use crate::testing::{Random, device, input, two_cpus};
+use crate::underrun::Outcome;
 
 const MS: u64 = 1_000_000;
 const HOUR: u64 = 3_600_000;
@@ -217,4 +218,32 @@ fn that_one_cluster_makes_what_varies_is_said() {
         let conditions = &group.devices[0].underruns.conditions;
         assert_eq!(conditions.contains(&Condition::Clusters), in_one > 0, "{conditions:?} {:?}", group.notes);
     }
+}
+
+/// What one CPU by itself shows, or a drift that hides would change, is a reason like any other: a device that holds on a
+/// condition says why.
+#[test]
+fn every_reason_for_a_condition_is_said() {
+    let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
+    let mut answers = only_group(input(MS, &[], 288 * HOUR, Some(0)), &question).devices;
+    let found = &mut answers[0].underruns;
+    (found.outcome, found.pieces) = (Outcome::HoldsAsRecorded, Some(12.4));
+    let mut notes = |conditions: &[Condition], drift: Option<f64>, hours: f64| {
+        (answers[0].underruns.conditions, answers[0].underruns.drift) = (conditions.to_vec(), drift);
+        notes::condition_notes(&crate::spread::Spread::independent(hours * 3.6e12), &answers)
+    };
+    let so = ": devices are said to hold only while conditions stay as recorded";
+    for (conditions, drift, words) in [
+        (Condition::Short, None, None),
+        (Condition::Memory, None, Some("waits vary as if the recording had only 12 independent pieces")),
+        (Condition::Clusters, None, Some("a few clusters of waits make most of the variation")),
+        (Condition::Drift, None, Some("a drift that the recording may hide would change the answer")),
+        (Condition::Drift, Some(1.5), Some("waits drift on one CPU at least")),
+    ] {
+        let expected: Vec<String> = words.iter().map(|words| format!("{words}{so}")).collect();
+        assert_eq!(notes(&[conditions], drift, 288.0), expected, "{conditions:?}");
+        // Where a recording is too short to say more of itself, that it is short is enough.
+        assert_eq!(notes(&[conditions], drift, 0.5), [""; 0], "{conditions:?}");
+    }
+    assert_eq!(notes(&[Condition::Memory, Condition::Clusters, Condition::Drift], None, 288.0).len(), 3);
 }
