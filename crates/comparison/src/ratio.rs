@@ -15,6 +15,7 @@
 
 use crate::figure::{Estimate, Figure};
 use crate::rank::rank_sum_p;
+use crate::standing::MIN_RUNS;
 use crate::student::{student_q, student_quantile};
 
 /// All intervals of a family hold together with this probability.
@@ -60,8 +61,8 @@ pub struct Ratio {
     /// The probability of a ratio this far from 1 if no difference were worth the name, times the number of ratios in
     /// the family.
     pub p: f64,
-    /// From this ratio up, or from its inverse down, runs that are as many and spread as much find a difference four
-    /// times out of five.
+    /// From this ratio up, or from its inverse down, runs that are as many, [`MIN_RUNS`] of each at least, and spread as
+    /// much find a difference four times out of five.
     pub findable: f64,
 }
 
@@ -246,14 +247,27 @@ pub(crate) fn logarithms(
     let pairs_agree = paired && a.len() == b.len() && a.len() >= agreeing && signs.all(|sign| Some(sign) == first);
     let mixed = excess > SPREAD && !pairs_agree && rank_sum_p(&ln(a), &ln(b)) > APART / share as f64;
     let (low, high) = (difference - reach, difference + reach);
+    // Fewer runs give no verdict, and so find nothing.
+    let found_from = match a.len().min(b.len()) {
+        runs if runs < MIN_RUNS => found_from(variance, degrees, (1.0 - demand.confidence) / counted, MIN_RUNS),
+        _ => reach + FOUR_OF_FIVE * error,
+    };
     Some(Logarithms {
         low: if mixed { low.min(0.0) } else { low },
         estimate: difference,
         high: if mixed { high.max(0.0) } else { high },
         same_within,
         p: if mixed { 1.0 } else { p },
-        findable: (same_within.ln() + reach + FOUR_OF_FIVE * error).exp(),
+        findable: (same_within.ln() + found_from).exp(),
     })
+}
+
+/// How far above what counts as none the logarithm of a difference has to be for so many runs of each side to find it four
+/// times out of five; `outside`: how often an interval may not hold.
+fn found_from(variance: f64, degrees: f64, outside: f64, runs: usize) -> f64 {
+    let error = (variance * 2.0 / runs as f64).sqrt();
+    let degrees = degrees.max((runs - 1) as f64);
+    student_quantile(degrees, outside) * error + FOUR_OF_FIVE * error
 }
 
 /// How many runs of each side it takes to find a difference like this one four times out of five, if runs spread as
@@ -274,11 +288,8 @@ pub(crate) fn runs_that_find(
 ) -> Option<usize> {
     let Spread { variance, degrees, excess } = spread(figure, a, b, false);
     let counted = counted(family, excess);
-    (crate::standing::MIN_RUNS..=MAX_RUNS_NEEDED).find(|&runs| {
-        let error = (variance * 2.0 / runs as f64).sqrt();
-        let degrees = degrees.max((runs - 1) as f64);
-        student_quantile(degrees, (1.0 - CONFIDENCE) / counted) * error + FOUR_OF_FIVE * error <= wanted
-    })
+    let outside = (1.0 - CONFIDENCE) / counted;
+    (MIN_RUNS..=MAX_RUNS_NEEDED).find(|&runs| found_from(variance, degrees, outside, runs) <= wanted)
 }
 
 /// The most runs that are ever asked for.
@@ -315,6 +326,18 @@ mod tests {
             prop_assert!((there.estimate * back.estimate - 1.0).abs() < 1e-9);
             prop_assert!((there.low * back.high - 1.0).abs() < 1e-9);
             prop_assert!(there.low <= there.estimate && there.estimate <= there.high);
+        }
+
+        /// One run of each side finds nothing; what three would find is what takes three.
+        #[test]
+        fn what_one_run_of_each_calls_findable_takes_three(first in 1e3..1e6f64, times in 1.0..50.0f64) {
+            let (a, b) = (runs(&[first]), runs(&[first * times]));
+            let found = ratio(FIGURES[2], &a, &b, false, 4).unwrap();
+            let takes_three = runs_needed(&found, &a, &b, 4) == Some(MIN_RUNS);
+            // At the limit itself, rounding decides.
+            if (found.estimate / found.findable - 1.0).abs() > 1e-9 {
+                prop_assert_eq!(takes_three, found.estimate > found.findable, "{:?}", found);
+            }
         }
 
         #[test]

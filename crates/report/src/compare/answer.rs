@@ -215,7 +215,7 @@ pub(crate) struct RatioRow {
     high: f64,
     same_within: f64,
     p: f64,
-    /// From this ratio up, or from its inverse down, a difference is found four times out of five by runs like these.
+    /// From this ratio up, or from its inverse down, a difference is found four times out of five by runs like these, three of each at least.
     findable: f64,
     verdict: &'static str,
 }

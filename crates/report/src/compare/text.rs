@@ -42,9 +42,13 @@ pub fn text(comparison: &Comparison) -> String {
     let is_total = |stage: &&StageComparison| stage.stage == Stage::Total && !stage.ratios.is_empty();
     for stage in comparison.stages.iter().filter(is_total) {
         let whose = if several { format!(" of {}", measure(stage)) } else { String::new() };
+        let by = match comparison.standing {
+            Standing::TooFewRuns { .. } => "three runs of each would detect",
+            _ => "would be detected",
+        };
         let _ = writeln!(
             text,
-            "\nThe total{whose}: all its intervals hold at once with 95 % probability; findable is the smallest B/A that would be detected (80 % power)\n"
+            "\nThe total{whose}: all its intervals hold at once with 95 % probability; findable is the smallest B/A that {by} (80 % power)\n"
         );
         let _ = writeln!(text, "{}", ratio_table(stage));
     }
