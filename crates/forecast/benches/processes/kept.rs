@@ -37,7 +37,7 @@ impl Number<'_> {
 pub(crate) type Numbers<'a> = Vec<(String, Number<'a>)>;
 
 /// The text of a file with these numbers: a line each, the name before the number.
-pub(crate) fn written(numbers: &Numbers<'_>) -> String {
+pub(crate) fn written(numbers: &[(String, Number<'_>)]) -> String {
     let mut text = String::new();
     for (name, number) in numbers {
         let _ = writeln!(text, "{name} {}", number.written());
