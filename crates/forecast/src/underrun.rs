@@ -97,6 +97,14 @@ impl Underruns {
     pub fn ran_dry(&self) -> u64 {
         if self.misses > 0.0 { self.misses.round().max(1.0) as u64 } else { 0 }
     }
+
+    /// What follows a number or a time of the worst CPU, where a test distinguishes it from others: ` on CPU 1`, and otherwise
+    /// nothing.
+    pub fn on_worst_cpu(&self) -> String {
+        // Where counts are only bounds, the CPU with the largest one need not be the worst.
+        let cpu = self.cpu.filter(|_| self.alike == Some(false) && !self.is_upper_count);
+        cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"))
+    }
 }
 
 /// One stage of an input, ready to play devices over: each CPU with how its stalls spread.

@@ -168,7 +168,8 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
 /// How often a device runs dry, or a cycle takes too long: a sentence without its end.
 fn failure(name: &str, group: &Group, answer: &DeviceAnswer) -> String {
     let found = &answer.underruns.mttf_s;
-    let every = format_seconds(found.value.or(found.high).unwrap_or(0.0)) + group.of_use() + &on_worst(answer);
+    let every =
+        format_seconds(found.value.or(found.high).unwrap_or(0.0)) + group.of_use() + &answer.underruns.on_worst_cpu();
     match answer.stage.holds_work() {
         true => {
             format!("A cycle of {name} takes longer than {} about every {every}", format_ns(answer.device.period_ns))
@@ -176,14 +177,6 @@ fn failure(name: &str, group: &Group, answer: &DeviceAnswer) -> String {
         false if rests_on_one(answer) => format!("{name} fails about every {every} (seen once)"),
         false => format!("{name} fails about every {every}"),
     }
-}
-
-/// What follows the time of a CPU that a test distinguishes from others: it is not that of an average one.
-fn on_worst(answer: &DeviceAnswer) -> String {
-    let found = &answer.underruns;
-    // Where counts are only bounds, the CPU with the largest one need not be the worst.
-    let cpu = found.cpu.filter(|_| found.alike == Some(false) && !found.is_upper_count);
-    cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"))
 }
 
 /// For how much use an hour of the load stands, which is assumed and not measured, and by which a group's times are

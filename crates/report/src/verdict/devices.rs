@@ -61,7 +61,8 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let late: Vec<String> = (parts.iter().filter(is_late))
         .map(|(document, row)| {
             let most = if row.answer.underruns.is_upper_count { "at most " } else { "" };
-            format!("{most}{} in {} {}", times(row.ran_dry()), spoken_duration(document), when(document))
+            let on = row.answer.underruns.on_worst_cpu();
+            format!("{most}{}{on} in {} {}", times(row.ran_dry()), spoken_duration(document), when(document))
         })
         .collect();
     let Some((document, judged)) =
@@ -192,6 +193,11 @@ mod tests {
         assert!(said.contains("). Expect about ") && said.contains(" overruns a day (one cycle in "), "{said}");
         assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
         assert!(said.contains(" overrun an hour)"), "{said}");
+        // Where CPUs differ, it says which one that is of.
+        let mut on_one = rows[0].clone();
+        (on_one.answer.underruns.alike, on_one.answer.underruns.cpu) = (Some(false), Some(3));
+        let said = sentence("ros2-control", &device, &[&document], &[on_one]);
+        assert!(said.starts_with("ros2-control would have begun too late 3,000 times on CPU 3 in "), "{said}");
         // A target in hours of use says what an hour of the load stands for.
         let mut scaled = document.clone();
         scaled.provenance.load.compression_thousandths = Some(5_000);
