@@ -416,4 +416,21 @@ mod tests {
             }
         }
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// What the next horizon stays below with 95 % is no less than what is exceeded once in it, and what a longer one
+        /// stays below no less than that.
+        #[test]
+        fn the_next_horizon_may_bring_more_than_the_level(seed: u64, count in 60..600usize, horizon in 0.01..2.0f64) {
+            let tail = Tail::new(&exponential(seed, count), 1e9);
+            let (level, next) = (tail.level(horizon * 1e9), tail.next(horizon * 1e9));
+            if let (Ok(next), Some(value)) = (&next, level.level.value) {
+                prop_assert!(*next as f64 >= value, "{next} {level:?}");
+            }
+            if let (Ok(shorter), Ok(longer)) = (tail.next(0.5e9 * horizon), &next) {
+                prop_assert!(shorter as f64 <= *longer as f64 * (1.0 + 1e-6) + 1.0, "{shorter} {longer}");
+            }
+        }
+    }
 }
