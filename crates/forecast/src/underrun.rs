@@ -3,25 +3,20 @@
 use crate::Error;
 use crate::input::{Input, Late, Lateness};
 use crate::interval::{Estimate, further_exposure};
-use crate::special::chi_squared_q;
 use crate::spread::{Condition, MIN_PIECES, SETTLED_PIECES, Spread, levels, separate};
 use crate::stall::stalls;
 use punctual_device::Profile;
 use punctual_recording::Stage;
 use std::collections::BTreeSet;
 
+mod apart;
 mod outcome;
 
+use apart::{Latest, are_alike};
 pub use outcome::Outcome;
 
 /// The one-sided confidence of *holds*.
 pub(crate) const HOLDS_CONFIDENCE: f64 = 0.995;
-
-/// CPUs count as different if their counts differ by more than chance: below this probability, at any of
-/// [`APART_RANKS`].
-const APART: f64 = 0.01;
-/// This many of the longest waits of all CPUs are counted, CPU by CPU.
-const APART_RANKS: [usize; 7] = [10, 20, 40, 100, 400, 1_600, 6_400];
 
 /// How often a device would run dry on one CPU.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,6 +109,8 @@ pub(crate) struct Watch {
     cpus: Vec<(Input, Spread)>,
     /// All CPUs together, if there are several and no test distinguishes them.
     together: Option<Spread>,
+    /// The thread that is late most often, if they could move between CPUs and a test distinguishes them.
+    latest: Option<Latest>,
 }
 
 /// What one CPU saw beyond a slack.
@@ -181,7 +178,7 @@ impl Input {
             .collect();
         let inputs: Vec<Input> = cpus.iter().map(|(input, _)| input.clone()).collect();
         let together = (inputs.len() > 1 && are_alike(&inputs, stage)).then(|| spread_of(&inputs, stage));
-        Ok(Watch { stage, cpus, together })
+        Ok(Watch { stage, cpus, together, latest: self.latest_thread(stage) })
     }
 }
 
@@ -221,27 +218,6 @@ fn spread_of(inputs: &[Input], stage: Stage) -> Spread {
     Spread::of(&levels, exposure)
 }
 
-/// Whether no test distinguishes the CPUs: counts the longest waits of all, CPU by CPU, at several levels.
-fn are_alike(inputs: &[Input], stage: Stage) -> bool {
-    let mut sorted: Vec<u64> = values(inputs, stage).collect();
-    sorted.sort_unstable_by(|left, right| right.cmp(left));
-    let exposures: Vec<f64> = inputs.iter().map(|input| input.exposure_of(stage)).collect();
-    let whole: f64 = exposures.iter().sum();
-    let mut looked = false;
-    for rank in APART_RANKS.into_iter().filter(|rank| *rank < sorted.len()) {
-        let counts: Vec<f64> =
-            waits(inputs, stage, sorted[rank - 1].saturating_sub(1)).map(|times| times.len() as f64).collect();
-        let sum: f64 = counts.iter().sum();
-        let expected = exposures.iter().map(|exposure| sum * exposure / whole);
-        let statistic: f64 = counts.iter().zip(expected).map(|(count, mean)| (count - mean).powi(2) / mean).sum();
-        if chi_squared_q((inputs.len() - 1) as f64, statistic) < APART {
-            return false;
-        }
-        looked = true;
-    }
-    looked
-}
-
 /// The most weight that separate waits can have together: of those that overlap one counts.
 fn most_weight(mut waits: Vec<(u64, u64, f64)>) -> f64 {
     waits.sort_unstable_by_key(|wait| wait.1);
@@ -253,10 +229,18 @@ fn most_weight(mut waits: Vec<(u64, u64, f64)>) -> f64 {
     best[waits.len()]
 }
 
-fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period_ns: u64) -> Count {
+/// What the thread of an input saw beyond a slack, or an average one of several, or the one that is late most often.
+fn count(
+    input: &Input,
+    lateness: &Lateness,
+    stage: Stage,
+    [slack_ns, period_ns]: [u64; 2],
+    latest: Option<Latest>,
+) -> Count {
     let exposure = input.exposure_of(stage);
     let fill_in = input.fills_in(stage);
-    let tasks = input.tasks.len().max(1) as f64;
+    // What is counted for all of them together is so many times what it is for that thread.
+    let tasks = latest.map_or(input.tasks.len().max(1) as f64, |latest| 1.0 / latest.share);
     let period = period_ns as f64;
     // A loop that catches up ends late once for each period that began meanwhile.
     let repeated = input.repeated_overruns();
@@ -276,7 +260,8 @@ fn count(input: &Input, lateness: &Lateness, stage: Stage, slack_ns: u64, period
         let own = lateness.largest.iter().filter(|late| late.task == task && late.value_ns > level);
         most_weight(own.map(wait).collect())
     };
-    let sum: f64 = (0..input.tasks.len()).map(of).sum::<f64>() / tasks;
+    let own = (0..input.tasks.len()).map(of);
+    let sum = if latest.is_some() { own.fold(0.0, f64::max) } else { own.sum::<f64>() / tasks };
     let is_upper = slack_ns < lateness.complete_above_ns;
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1);
     let missed = if fill_in { input.missed() } else { 0 };
@@ -385,7 +370,7 @@ impl Watch {
             let lateness = input.stages.get(&self.stage).ok_or_else(nothing)?;
             let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1) as f64;
             let cpu = if input.tasks.len() == 1 { input.tasks[0].cpu } else { None };
-            let count = count(input, lateness, self.stage, slack_ns, device.period_ns);
+            let count = count(input, lateness, self.stage, [slack_ns, device.period_ns], self.latest);
             let largest = (recorded / device.period_ns as f64).max(count.together).max(1.0);
             counted.push(Counted { count, spread, largest, cpu });
         }

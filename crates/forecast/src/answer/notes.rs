@@ -41,7 +41,16 @@ pub(super) fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<Strin
         ),
         Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
         None if input.tasks.len() > 1 => {
-            notes.push("the threads could move between CPUs: rates are those of an average thread".to_owned());
+            let latest = answers.first().and_then(|answer| input.latest_thread(answer.stage));
+            notes.push(match latest {
+                Some(latest) => format!(
+                    "the threads could move between CPUs, and a test distinguishes them: rates are those of thread {}, which has {:.0} % of \
+                     the longest waits",
+                    latest.tid,
+                    100.0 * latest.share
+                ),
+                None => "the threads could move between CPUs: rates are those of an average thread".to_owned(),
+            });
         }
         None => {}
     }

@@ -185,6 +185,32 @@ fn the_worst_cpu_is_the_answer() {
     assert_eq!(two_cpus(11, 0).underruns(&modem, Stage::Total).unwrap().alike, Some(false));
 }
 
+/// Threads that could move between CPUs are told apart by their longest waits alone; where these differ, the numbers are those
+/// of the thread that has most of them.
+#[test]
+fn the_latest_of_several_threads_is_the_answer() {
+    let modem = device(4_000_000, 3, 1_000_000);
+    for (first, second, expected, every_s) in [
+        (225, 0, Some((1, 1.0)), 16.0),
+        (0, 225, Some((2, 1.0)), 16.0),
+        (40, 160, Some((2, 0.8)), 22.5),
+        (100, 100, None, 36.0),
+        // Ten are too few to tell.
+        (10, 0, None, 720.0),
+    ] {
+        let mut both = two_cpus(first, second);
+        (both.tasks[0].cpu, both.tasks[1].cpu, both.tasks[1].tid) = (None, None, 2);
+        both.stages.get_mut(&Stage::Total).unwrap().by_task.clear();
+        let latest = both.latest_thread(Stage::Total).map(|latest| (latest.tid, latest.share));
+        assert_eq!(latest, expected, "{first} and {second}");
+        let found = both.underruns(&modem, Stage::Total).unwrap();
+        assert_eq!((found.alike, found.cpu), (None, None));
+        assert!((found.mttf_s.value.unwrap() / every_s - 1.0).abs() < 0.01, "{first} and {second}: {found:?}");
+    }
+    // CPU by CPU there are no such threads.
+    assert_eq!(two_cpus(225, 0).latest_thread(Stage::Total), None);
+}
+
 /// On one CPU 40 stalls of 5 ms a minute apart and none beyond, on the other 30 of 20 ms in one storm: the first is the
 /// worst up to 5 ms, and the second from there on.
 #[test]
