@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 mod apart;
 mod outcome;
 
-use apart::{Latest, are_alike};
+use apart::{Latest, are_alike, threads_counted};
 pub use outcome::Outcome;
 
 /// The one-sided confidence of *holds*.
@@ -239,8 +239,6 @@ fn count(
 ) -> Count {
     let exposure = input.exposure_of(stage);
     let fill_in = input.fills_in(stage);
-    // What is counted for all of them together is so many times what it is for that thread.
-    let tasks = latest.map_or(input.tasks.len().max(1) as f64, |latest| 1.0 / latest.share);
     let period = period_ns as f64;
     // A loop that catches up ends late once for each period that began meanwhile.
     let repeated = input.repeated_overruns();
@@ -260,8 +258,9 @@ fn count(
         let own = lateness.largest.iter().filter(|late| late.task == task && late.value_ns > level);
         most_weight(own.map(wait).collect())
     };
-    let own = (0..input.tasks.len()).map(of);
-    let sum = if latest.is_some() { own.fold(0.0, f64::max) } else { own.sum::<f64>() / tasks };
+    let own: Vec<f64> = (0..input.tasks.len()).map(of).collect();
+    let tasks = threads_counted(&own, latest);
+    let sum = own.iter().sum::<f64>() / tasks;
     let is_upper = slack_ns < lateness.complete_above_ns;
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1);
     let missed = if fill_in { input.missed() } else { 0 };

@@ -12,20 +12,30 @@ const APART: f64 = 0.01;
 /// This many of the longest waits of all CPUs are counted, CPU by CPU.
 const APART_RANKS: [usize; 7] = [10, 20, 40, 100, 400, 1_600, 6_400];
 
-/// Whether no test distinguishes the CPUs: counts the longest waits of all, CPU by CPU, at several levels.
-pub(super) fn are_alike(inputs: &[Input], stage: Stage) -> bool {
+/// For each of [`APART_RANKS`] for which there are enough values: how many of the longest waits each CPU has, and whether these
+/// counts differ by more than chance.
+fn at_ranks(inputs: &[Input], stage: Stage) -> impl Iterator<Item = (Vec<f64>, bool)> {
     let mut sorted: Vec<u64> = values(inputs, stage).collect();
     sorted.sort_unstable_by(|left, right| right.cmp(left));
     let exposures: Vec<f64> = inputs.iter().map(|input| input.exposure_of(stage)).collect();
     let whole: f64 = exposures.iter().sum();
-    let mut looked = false;
-    for rank in APART_RANKS.into_iter().filter(|rank| *rank < sorted.len()) {
+    let kept = sorted.len();
+    APART_RANKS.into_iter().filter(move |rank| *rank < kept).map(move |rank| {
         let counts: Vec<f64> =
             waits(inputs, stage, sorted[rank - 1].saturating_sub(1)).map(|times| times.len() as f64).collect();
         let sum: f64 = counts.iter().sum();
         let expected = exposures.iter().map(|exposure| sum * exposure / whole);
         let statistic: f64 = counts.iter().zip(expected).map(|(count, mean)| (count - mean).powi(2) / mean).sum();
-        if chi_squared_q((inputs.len() - 1) as f64, statistic) < APART {
+        let is_apart = chi_squared_q((inputs.len() - 1) as f64, statistic) < APART;
+        (counts, is_apart)
+    })
+}
+
+/// Whether no test distinguishes the CPUs: counts the longest waits of all, CPU by CPU, at several levels.
+pub(super) fn are_alike(inputs: &[Input], stage: Stage) -> bool {
+    let mut looked = false;
+    for (_, is_apart) in at_ranks(inputs, stage) {
+        if is_apart {
             return false;
         }
         looked = true;
@@ -42,6 +52,17 @@ pub(crate) struct Latest {
     pub(crate) share: f64,
 }
 
+/// How many times as large a count of all threads together is as that of the one that is meant, if this is what each of them
+/// has: an average one, or the one that is late most often.
+pub(super) fn threads_counted(own: &[f64], latest: Option<Latest>) -> f64 {
+    let all: f64 = own.iter().sum();
+    match latest {
+        Some(_) if all > 0.0 => all / own.iter().copied().fold(0.0, f64::max),
+        Some(latest) => 1.0 / latest.share,
+        None => own.len().max(1) as f64,
+    }
+}
+
 impl Input {
     /// The thread that is late most often, where threads could move between CPUs and a test distinguishes them by their
     /// longest waits, of which alone it is known whose they are. `None` for others, and for threads that are judged CPU by
@@ -54,18 +75,14 @@ impl Input {
         let of_any = (lateness.distribution.clone(), lateness.complete_above_ns);
         let told = Lateness { by_task: vec![of_any; self.tasks.len()], ..lateness.clone() };
         let threads = Input { stages: BTreeMap::from([(stage, told)]), ..self.clone() }.by_cpu(stage);
-        let mut sorted: Vec<u64> = values(&threads, stage).collect();
-        sorted.sort_unstable_by(|left, right| right.cmp(left));
-        // With fewer, no test was made.
-        let rank = APART_RANKS.into_iter().rfind(|rank| *rank < sorted.len())?;
-        if threads.len() < 2 || are_alike(&threads, stage) {
+        if threads.len() < 2 {
             return None;
         }
-        let counts: Vec<usize> =
-            waits(&threads, stage, sorted[rank - 1].saturating_sub(1)).map(|times| times.len()).collect();
-        let all: usize = counts.iter().sum();
-        let (index, most) = counts.into_iter().enumerate().max_by_key(|(_, count)| *count)?;
+        // Where most of them are counted that still differ.
+        let (counts, _) = at_ranks(&threads, stage).filter(|(_, is_apart)| *is_apart).last()?;
+        let all: f64 = counts.iter().sum();
+        let (index, most) = counts.into_iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         let tid = threads[index].tasks.first()?.tid;
-        (most > 0).then(|| Latest { tid, share: most as f64 / all as f64 })
+        (most > 0.0).then(|| Latest { tid, share: most / all })
     }
 }

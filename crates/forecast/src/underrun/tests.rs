@@ -207,6 +207,19 @@ fn the_latest_of_several_threads_is_the_answer() {
         assert_eq!((found.alike, found.cpu), (None, None));
         assert!((found.mttf_s.value.unwrap() / every_s - 1.0).abs() < 0.01, "{first} and {second}: {found:?}");
     }
+    // Of 440 waits the shorter 400 are shared equally, and of the longest 40 one thread has all: it is the latest beyond these.
+    let mut both = two_cpus(240, 200);
+    both.tasks[1].tid = 2;
+    let lateness = both.stages.get_mut(&Stage::Total).unwrap();
+    lateness.by_task.clear();
+    for (index, late) in lateness.largest.iter_mut().filter(|late| late.task == 0).enumerate() {
+        late.value_ns += if index < 40 { 10_000_000 } else { 0 };
+    }
+    let [short, long] =
+        [12, 33].map(|buffers| both.underruns(&device(1_000_000, buffers, 0), Stage::Total).unwrap().misses.round());
+    assert_eq!((short, long), (240.0, 0.0));
+    let longest = both.underruns(&device(1_000_000, 26, 0), Stage::Total).unwrap();
+    assert_eq!((longest.misses, both.latest_thread(Stage::Total).map(|latest| latest.tid)), (40.0, Some(1)));
     // CPU by CPU there are no such threads.
     assert_eq!(two_cpus(225, 0).latest_thread(Stage::Total), None);
 }
