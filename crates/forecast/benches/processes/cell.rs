@@ -207,11 +207,13 @@ const COVERED: Promise = Promise::AtLeast(0.93);
 const UNSAFE: Promise = Promise::AtMost(0.03);
 const UNWARNED: Promise = Promise::AtMost(0.005);
 const HELD: Promise = Promise::AtLeast(0.95);
+/// Only of processes that are benign, and of the next hour only where the recording is long enough for it.
+const REFUSED: Promise = Promise::AtMost(0.3);
 const MIN_PIECES: f64 = 20.0;
 
 impl Counted {
     /// What is promised and was not kept, by more than chance: in words, for a process with this memory, s.
-    pub(crate) fn broken(&self, memory: f64) -> Vec<String> {
+    pub(crate) fn broken(&self, memory: f64, is_benign: bool) -> Vec<String> {
         if self.seconds < MIN_PIECES * memory {
             return Vec::new();
         }
@@ -229,7 +231,13 @@ impl Counted {
             ("hour, unsafe".to_owned(), UNSAFE, hour.unsafe_side, answered),
             ("next, held".to_owned(), HELD, hour.held, hour.said),
         ];
-        let all = of_devices.chain(of_hours).filter(|(_, promise, count, of)| promise.is_broken(*count, *of));
+        let is_long = self.seconds >= SHORT_S;
+        let refusals = [
+            ("hour, refused".to_owned(), REFUSED, hour.refused, if is_benign { runs } else { 0 }),
+            ("next, refused".to_owned(), REFUSED, runs - hour.said, if is_benign && is_long { runs } else { 0 }),
+        ];
+        let all =
+            of_devices.chain(of_hours).chain(refusals).filter(|(_, promise, count, of)| promise.is_broken(*count, *of));
         all.map(|(name, _, count, of)| format!("{name} {}", share(count, of))).collect()
     }
 }

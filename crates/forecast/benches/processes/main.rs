@@ -178,7 +178,10 @@ fn table(asked: &Asked, seconds: f64, progress: &mut Progress) -> Result<String,
         }
         println!("{row}");
         table += &format!("{row}\n");
-        let broken = counted.broken(memory).into_iter().map(|words| format!("{name} from {seconds} s: {words}"));
+        let broken = counted
+            .broken(memory, process::is_benign(name))
+            .into_iter()
+            .map(|words| format!("{name} from {seconds} s: {words}"));
         progress.broken.extend(broken);
         if asked.is_each {
             print!("{}", counted.each());

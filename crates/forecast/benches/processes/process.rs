@@ -262,6 +262,15 @@ pub(crate) fn all() -> Vec<(&'static str, Process, f64)> {
     earlier.chain(last).chain(examiner).chain(queues).collect()
 }
 
+/// Processes of which a forecast has no good reason to refuse much: nothing comes in storms, and no rate wanders or drifts.
+const BENIGN: [&str; 9] =
+    ["independent", "mixture", "per-cpu", "branching", "on-off", "weibull", "together", "minutes", "firmware"];
+
+/// Whether this is the name of one of them.
+pub(crate) fn is_benign(name: &str) -> bool {
+    BENIGN.contains(&name)
+}
+
 /// Whether a name of the command line means this one: its own name, or that of its set.
 pub(crate) fn is_meant(only: &str, name: &str) -> bool {
     match only {
