@@ -137,7 +137,7 @@ fn measured<'a>(
         format!("measures for as long as {need}").replace("for as long as it takes", "long enough")
     } else {
         let (fails, events) = if device.device.is_loop() { ("is late", "overruns") } else { ("runs dry", "underruns") };
-        let apart = format_seconds(FIRST_STEP_S * group.compression / ZERO_EVENTS);
+        let apart = format_seconds(FIRST_STEP_S * group.compression / ZERO_EVENTS) + group.of_use();
         format!(
             "measures the first hour of the {} that {need} (if nothing {fails} in it, {events} are {apart} apart or more)",
             format_seconds(further_s)
@@ -235,7 +235,7 @@ mod tests {
     fn what_is_not_known_is_measured_for_an_hour_under_each_load() {
         let said = steps(0, false);
         assert_eq!(said.len(), 2, "{said:?}");
-        for (load, name, apart) in [("", "idle", "3.3 h"), (" --load office", "office", "3.3 h")] {
+        for (load, name, apart) in [("", "idle", "3.3 h of use"), (" --load office", "office", "3.3 h of use")] {
             let expected = format!(
                 "sudo punctual record -D 1h -p 95{load} -o longer-{name}.punctual measures the first hour of the "
             );
