@@ -60,6 +60,8 @@ pub struct Underruns {
     pub pieces: Option<f64>,
     /// How many times as frequent late wakeups are at the end as at the beginning, if that is not chance.
     pub drift: Option<f64>,
+    /// That change in words, to follow *stalls are*.
+    pub drift_in_words: Option<String>,
     /// What keeps the forecast from saying *holds* without a condition, on any CPU.
     pub conditions: Vec<Condition>,
     /// Underruns per hour of use that this device would meet.
@@ -408,10 +410,9 @@ impl Watch {
     /// The forecast for a device: see [`Input::underruns`].
     pub(crate) fn underruns(&self, device: &Profile) -> Result<Underruns, Error> {
         let want_s = device.want_s as f64;
-        let several = self.cpus.len() as f64;
         let counted = self.count_all(device)?;
         let worst = counted.first().ok_or_else(nothing)?;
-        let sure = counted.iter().map(|one| one.rate(several).low.unwrap_or(0.0)).fold(0.0, f64::max);
+        let sure = counted.iter().map(|one| one.rate(self.cpus.len() as f64).low.unwrap_or(0.0)).fold(0.0, f64::max);
         let (interval, spread) = self.typical(&counted, worst);
         let mut conditions = conditions(&counted);
         // No device runs dry more often than once in its period.
@@ -442,7 +443,7 @@ impl Watch {
         let sum = |of: &dyn Fn(&Count) -> u64| counted.iter().fold(0u64, |sum, one| sum.saturating_add(of(&one.count)));
         let (filled, activations) = (sum(&|count| count.filled), sum(&|count| count.activations));
         let probability = (activations > 0).then(|| (filled as f64 / activations as f64).min(1.0));
-        let cycle = device.tolerance_ns() as f64 / 1e9;
+        let drift = counted.iter().find_map(|one| one.spread.drift);
         Ok(Underruns {
             over: count.over,
             misses: count.most,
@@ -454,7 +455,8 @@ impl Watch {
             extremal_index: count.index,
             dispersion: spread.dispersion(count.most.max(1.0)),
             pieces,
-            drift: counted.iter().find_map(|one| one.spread.drift).map(|drift| drift.end),
+            drift: drift.map(|drift| drift.end),
+            drift_in_words: drift.map(|drift| drift.in_words()),
             conditions,
             per_hour: interval.scaled(3_600.0),
             mttf_s,
@@ -463,7 +465,7 @@ impl Watch {
             mttf_per_stall_s: (count.over > 0).then(|| count.exposure_s / count.over as f64),
             mttf_per_buffer_s: probability
                 .filter(|&probability| probability > 0.0)
-                .map(|probability| cycle / probability * compression),
+                .map(|probability| device.tolerance_ns() as f64 / 1e9 / probability * compression),
             outcome,
             measure_further_s: undecided.then(further).flatten(),
             further_is_least,

@@ -247,3 +247,25 @@ fn every_reason_for_a_condition_is_said() {
     }
     assert_eq!(notes(&[Condition::Memory, Condition::Clusters, Condition::Drift], None, 288.0).len(), 3);
 }
+
+/// A thousand stalls in an hour, ever more of them; and as many that come evenly.
+#[test]
+fn a_drift_is_said_with_the_times_that_it_makes_doubtful() {
+    let mut random = Random(9);
+    let mut verdict = |at: &dyn Fn(f64) -> f64, load: &str| {
+        let mut late: Vec<(u64, u64)> = (0..1_000)
+            .map(|index| ((at((f64::from(index) + 0.5) / 1e3) * 3.6e12) as u64, random.exponential()))
+            .map(|(at, length)| (at / MS * MS, 3 * MS + (length * 1e6) as u64))
+            .collect();
+        late.sort_unstable();
+        let input = Input { load: load.to_owned(), ..input(MS, &late, HOUR - 1_000, Some(0)) };
+        let question = Question { devices: vec![device(MS, 3, 0)], ..Question::default() };
+        let even = Input { load: "even".to_owned(), ..hour_with_stalls() };
+        answer(&[input, even], &question).unwrap().verdict
+    };
+    let more = verdict(&|share| share.sqrt(), "growing");
+    let expected = " The machine drifts under growing: stalls are ";
+    assert!(more.contains(expected) && more.contains(" times as frequent at the end as at the beginning."), "{more}");
+    let even = verdict(&|share| share, "steady");
+    assert!(even.contains(" under steady fails about every ") && !even.contains("drifts"), "{even}");
+}

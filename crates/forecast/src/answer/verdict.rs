@@ -62,6 +62,7 @@ fn devices(groups: &[Group]) -> String {
         let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
         sentences.push(too_early(groups, &names, &unknown, most));
     }
+    sentences.extend(groups.iter().filter_map(|group| drift(group, &names)).take(MAX_FAILING));
     sentences.extend(what_is_assumed(groups));
     sentences
         .extend(all().filter_map(|(group, answer)| how_counted(&names.name(group, answer), group)).take(MAX_FAILING));
@@ -118,6 +119,15 @@ fn either(groups: &[Group]) -> String {
     }
     let last = loads.pop().unwrap_or_default();
     format!("either {} or {last}", loads.join(", "))
+}
+
+/// How the machine drifted while it was recorded, if that is no chance: times of what holds or fails are of all of it.
+fn drift(group: &Group, names: &Names) -> Option<String> {
+    let mut told = group.devices.iter().filter(|answer| answer.underruns.outcome != Outcome::Unknown);
+    let (answer, words) = told.find_map(|answer| Some((answer, answer.underruns.drift_in_words.as_ref()?)))?;
+    let events = if answer.stage.holds_work() { "overruns" } else { "stalls" };
+    let under = if names.loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
+    Some(format!("The machine drifts{under}: {events} are {words}."))
 }
 
 /// Against which want a loop was judged that does not fail, if nobody said it.

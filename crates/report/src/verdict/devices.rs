@@ -32,6 +32,7 @@ pub fn devices_verdict_lines(measurement: &Measurement) -> Vec<String> {
         .filter_map(|document| Some(format!("{} late {}", format_ns(total(document).max()?), when(document))))
         .collect();
     sentences.push(format!("The worst wakeup{} ran {}.", of_threads(&documents), worst.join(" and ")));
+    sentences.extend(documents.iter().filter_map(|document| drift(document, &measurement.devices)));
     sentences.extend(documents.iter().filter_map(|document| end_in_words(document)));
     if let Some(first) = sentences.first_mut() {
         first.insert_str(0, &conditions(&documents));
@@ -40,6 +41,13 @@ pub fn devices_verdict_lines(measurement: &Measurement) -> Vec<String> {
         *last += &format!("{}{}", not_idle(&documents), rested(&documents));
     }
     sentences
+}
+
+/// How the machine drifted during a part, if that is no chance: what is said of its devices is of all of it.
+fn drift(document: &Document, rows: &[JudgedDevice]) -> Option<String> {
+    let mut own = rows.iter().filter(|row| row.load == load_name(document));
+    let words = own.find_map(|row| row.answer.underruns.drift_in_words.as_ref())?;
+    Some(format!("The machine drifts {}: stalls are {words}.", when(document)))
 }
 
 /// The name of a device: its profile, and what tells it from another one of the same profile.
@@ -193,6 +201,14 @@ mod tests {
         assert!(said.contains("). Expect about ") && said.contains(" overruns a day (one cycle in "), "{said}");
         assert!(said.starts_with("ros2-control would have begun too late 3,000 times in "), "{said}");
         assert!(said.contains(" overrun an hour)"), "{said}");
+        // A drift is said once, of the part that shows it.
+        assert_eq!(drift(&document, &rows), None);
+        let mut drifting = rows[0].clone();
+        drifting.answer.underruns.drift_in_words = Some("twice as frequent at the end".to_owned());
+        let expected = format!("The machine drifts {}: stalls are twice as frequent at the end.", when(&document));
+        assert_eq!(drift(&document, &[rows[0].clone(), drifting.clone()]), Some(expected));
+        drifting.load = "none".to_owned();
+        assert_eq!(drift(&document, &[drifting]), None);
         // Where CPUs differ, it says which one that is of.
         let mut on_one = rows[0].clone();
         (on_one.answer.underruns.alike, on_one.answer.underruns.cpu) = (Some(false), Some(3));
