@@ -45,6 +45,8 @@ pub struct Underruns {
     pub is_upper_count: bool,
     /// The worst CPU; `None` for threads that could move between CPUs.
     pub cpu: Option<u32>,
+    /// The thread that all this is of, if several could move between CPUs and a test distinguishes them.
+    pub thread: Option<u32>,
     /// Every CPU, worst first.
     pub cpus: Vec<CpuUnderruns>,
     /// Whether no test could distinguish the CPUs: then the interval is that of an average CPU. `None` for one CPU.
@@ -95,9 +97,12 @@ impl Underruns {
         if self.misses > 0.0 { self.misses.round().max(1.0) as u64 } else { 0 }
     }
 
-    /// What follows a number or a time of the worst CPU, where a test distinguishes it from others: ` on CPU 1`, and otherwise
-    /// nothing.
-    pub fn on_worst_cpu(&self) -> String {
+    /// What follows a number or a time of the worst CPU, or the worst thread, where a test distinguishes it from others:
+    /// ` on CPU 1`, ` in thread 4711`, and otherwise nothing.
+    pub fn where_worst(&self) -> String {
+        if let Some(thread) = self.thread {
+            return format!(" in thread {thread}");
+        }
         // Where counts are only bounds, the CPU with the largest one need not be the worst.
         let cpu = self.cpu.filter(|_| self.alike == Some(false) && !self.is_upper_count);
         cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"))
@@ -418,7 +423,6 @@ impl Watch {
         // No device runs dry more often than once in its period.
         let most = 1e9 / device.period_ns as f64;
         let interval = interval.at_most(most);
-        let mttf_s = interval.inverse();
         let [holds_low_s, plain_low_s] = lowest(&counted, most, want_s, &mut conditions);
         let outcome = match (holds_low_s >= want_s, sure * want_s > 1.0) {
             (true, _) if conditions.is_empty() => Outcome::Holds,
@@ -449,6 +453,7 @@ impl Watch {
             misses: count.most,
             is_upper_count: counted.iter().any(|one| one.count.is_upper),
             cpu: worst.cpu,
+            thread: self.latest.map(|latest| latest.tid),
             cpus: counted.iter().map(|one| one.in_short(most)).collect(),
             alike: (counted.len() > 1).then_some(self.together.is_some()),
             probability,
@@ -459,7 +464,7 @@ impl Watch {
             drift_in_words: drift.map(|drift| drift.in_words()),
             conditions,
             per_hour: interval.scaled(3_600.0),
-            mttf_s,
+            mttf_s: interval.inverse(),
             holds_low_s,
             plain_low_s,
             mttf_per_stall_s: (count.over > 0).then(|| count.exposure_s / count.over as f64),

@@ -179,7 +179,7 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
 fn failure(name: &str, group: &Group, answer: &DeviceAnswer) -> String {
     let found = &answer.underruns.mttf_s;
     let every =
-        format_seconds(found.value.or(found.high).unwrap_or(0.0)) + group.of_use() + &answer.underruns.on_worst_cpu();
+        format_seconds(found.value.or(found.high).unwrap_or(0.0)) + group.of_use() + &answer.underruns.where_worst();
     match answer.stage.holds_work() {
         true => {
             format!("A cycle of {name} takes longer than {} about every {every}", format_ns(answer.device.period_ns))

@@ -204,7 +204,9 @@ fn the_latest_of_several_threads_is_the_answer() {
         let latest = both.latest_thread(Stage::Total).map(|latest| (latest.tid, latest.share));
         assert_eq!(latest, expected, "{first} and {second}");
         let found = both.underruns(&modem, Stage::Total).unwrap();
-        assert_eq!((found.alike, found.cpu), (None, None));
+        assert_eq!((found.alike, found.cpu, found.thread), (None, None, expected.map(|(tid, _)| tid)));
+        let said = expected.map_or_else(String::new, |(tid, _)| format!(" in thread {tid}"));
+        assert_eq!(found.where_worst(), said);
         assert!((found.mttf_s.value.unwrap() / every_s - 1.0).abs() < 0.01, "{first} and {second}: {found:?}");
     }
     // Of 440 waits the shorter 400 are shared equally, and of the longest 40 one thread has all: it is the latest beyond these.

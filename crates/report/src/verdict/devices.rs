@@ -69,7 +69,7 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let late: Vec<String> = (parts.iter().filter(is_late))
         .map(|(document, row)| {
             let most = if row.answer.underruns.is_upper_count { "at most " } else { "" };
-            let on = row.answer.underruns.on_worst_cpu();
+            let on = row.answer.underruns.where_worst();
             format!("{most}{}{on} in {} {}", times(row.ran_dry()), spoken_duration(document), when(document))
         })
         .collect();
