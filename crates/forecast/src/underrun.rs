@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 mod apart;
 mod outcome;
 
-use apart::{Latest, are_alike, threads_counted};
+use apart::{WorstThread, are_alike, threads_counted};
 pub use outcome::Outcome;
 
 /// The one-sided confidence of *holds*.
@@ -117,7 +117,7 @@ pub(crate) struct Watch {
     /// All CPUs together, if there are several and no test distinguishes them.
     together: Option<Spread>,
     /// The thread that is late most often, if they could move between CPUs and a test distinguishes them.
-    latest: Option<Latest>,
+    worst_thread: Option<WorstThread>,
 }
 
 /// What one CPU saw beyond a slack.
@@ -185,7 +185,7 @@ impl Input {
             .collect();
         let inputs: Vec<Input> = cpus.iter().map(|(input, _)| input.clone()).collect();
         let together = (inputs.len() > 1 && are_alike(&inputs, stage)).then(|| spread_of(&inputs, stage));
-        Ok(Watch { stage, cpus, together, latest: self.latest_thread(stage) })
+        Ok(Watch { stage, cpus, together, worst_thread: self.worst_thread(stage) })
     }
 }
 
@@ -242,7 +242,7 @@ fn count(
     lateness: &Lateness,
     stage: Stage,
     [slack_ns, period_ns]: [u64; 2],
-    latest: Option<Latest>,
+    worst_thread: Option<WorstThread>,
 ) -> Count {
     let exposure = input.exposure_of(stage);
     let fill_in = input.fills_in(stage);
@@ -266,7 +266,7 @@ fn count(
         most_weight(own.map(wait).collect())
     };
     let own: Vec<f64> = (0..input.tasks.len()).map(of).collect();
-    let tasks = threads_counted(&own, latest);
+    let tasks = threads_counted(&own, worst_thread);
     let sum = own.iter().sum::<f64>() / tasks;
     let is_upper = slack_ns < lateness.complete_above_ns;
     let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1);
@@ -376,7 +376,7 @@ impl Watch {
             let lateness = input.stages.get(&self.stage).ok_or_else(nothing)?;
             let recorded = input.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1) as f64;
             let cpu = if input.tasks.len() == 1 { input.tasks[0].cpu } else { None };
-            let count = count(input, lateness, self.stage, [slack_ns, device.period_ns], self.latest);
+            let count = count(input, lateness, self.stage, [slack_ns, device.period_ns], self.worst_thread);
             let largest = (recorded / device.period_ns as f64).max(count.together).max(1.0);
             counted.push(Counted { count, spread, largest, cpu });
         }
@@ -453,7 +453,7 @@ impl Watch {
             misses: count.most,
             is_upper_count: counted.iter().any(|one| one.count.is_upper),
             cpu: worst.cpu,
-            thread: self.latest.map(|latest| latest.tid),
+            thread: self.worst_thread.map(|worst| worst.tid),
             cpus: counted.iter().map(|one| one.in_short(most)).collect(),
             alike: (counted.len() > 1).then_some(self.together.is_some()),
             probability,

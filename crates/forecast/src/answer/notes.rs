@@ -41,13 +41,13 @@ pub(super) fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<Strin
         ),
         Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
         None if input.tasks.len() > 1 => {
-            let latest = answers.first().and_then(|answer| input.latest_thread(answer.stage));
-            notes.push(match latest {
-                Some(latest) => format!(
+            let worst = answers.first().and_then(|answer| input.worst_thread(answer.stage));
+            notes.push(match worst {
+                Some(worst) => format!(
                     "the threads could move between CPUs, and a test distinguishes them: rates are those of thread {}, which has {:.0} % of \
                      the longest waits",
-                    latest.tid,
-                    100.0 * latest.share
+                    worst.tid,
+                    100.0 * worst.share
                 ),
                 None => "the threads could move between CPUs: rates are those of an average thread".to_owned(),
             });

@@ -45,7 +45,7 @@ pub(super) fn are_alike(inputs: &[Input], stage: Stage) -> bool {
 
 /// One of several threads that could move between CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Latest {
+pub(crate) struct WorstThread {
     /// Its number.
     pub(crate) tid: u32,
     /// Its share of the longest waits of all of them.
@@ -54,11 +54,11 @@ pub(crate) struct Latest {
 
 /// How many times as large a count of all threads together is as that of the one that is meant, if this is what each of them
 /// has: an average one, or the one that is late most often.
-pub(super) fn threads_counted(own: &[f64], latest: Option<Latest>) -> f64 {
+pub(super) fn threads_counted(own: &[f64], worst: Option<WorstThread>) -> f64 {
     let all: f64 = own.iter().sum();
-    match latest {
+    match worst {
         Some(_) if all > 0.0 => all / own.iter().copied().fold(0.0, f64::max),
-        Some(latest) => 1.0 / latest.share,
+        Some(worst) => 1.0 / worst.share,
         None => own.len().max(1) as f64,
     }
 }
@@ -67,7 +67,7 @@ impl Input {
     /// The thread that is late most often, where threads could move between CPUs and a test distinguishes them by their
     /// longest waits, of which alone it is known whose they are. `None` for others, and for threads that are judged CPU by
     /// CPU.
-    pub(crate) fn latest_thread(&self, stage: Stage) -> Option<Latest> {
+    pub(crate) fn worst_thread(&self, stage: Stage) -> Option<WorstThread> {
         let lateness = self.stages.get(&stage)?;
         if self.tasks.len() < 2 || lateness.by_task.len() == self.tasks.len() {
             return None;
@@ -83,6 +83,6 @@ impl Input {
         let all: f64 = counts.iter().sum();
         let (index, most) = counts.into_iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
         let tid = threads[index].tasks.first()?.tid;
-        (most > 0.0).then(|| Latest { tid, share: most / all })
+        (most > 0.0).then(|| WorstThread { tid, share: most / all })
     }
 }

@@ -188,7 +188,7 @@ fn the_worst_cpu_is_the_answer() {
 /// Threads that could move between CPUs are told apart by their longest waits alone; where these differ, the numbers are those
 /// of the thread that has most of them.
 #[test]
-fn the_latest_of_several_threads_is_the_answer() {
+fn the_worst_of_several_threads_is_the_answer() {
     let modem = device(4_000_000, 3, 1_000_000);
     for (first, second, expected, every_s) in [
         (225, 0, Some((1, 1.0)), 16.0),
@@ -201,15 +201,15 @@ fn the_latest_of_several_threads_is_the_answer() {
         let mut both = two_cpus(first, second);
         (both.tasks[0].cpu, both.tasks[1].cpu, both.tasks[1].tid) = (None, None, 2);
         both.stages.get_mut(&Stage::Total).unwrap().by_task.clear();
-        let latest = both.latest_thread(Stage::Total).map(|latest| (latest.tid, latest.share));
-        assert_eq!(latest, expected, "{first} and {second}");
+        let worst = both.worst_thread(Stage::Total).map(|worst| (worst.tid, worst.share));
+        assert_eq!(worst, expected, "{first} and {second}");
         let found = both.underruns(&modem, Stage::Total).unwrap();
         assert_eq!((found.alike, found.cpu, found.thread), (None, None, expected.map(|(tid, _)| tid)));
         let said = expected.map_or_else(String::new, |(tid, _)| format!(" in thread {tid}"));
         assert_eq!(found.where_worst(), said);
         assert!((found.mttf_s.value.unwrap() / every_s - 1.0).abs() < 0.01, "{first} and {second}: {found:?}");
     }
-    // Of 440 waits the shorter 400 are shared equally, and of the longest 40 one thread has all: it is the latest beyond these.
+    // Of 440 waits the shorter 400 are shared equally, and of the longest 40 one thread has all: it is the worst beyond these.
     let mut both = two_cpus(240, 200);
     both.tasks[1].tid = 2;
     let lateness = both.stages.get_mut(&Stage::Total).unwrap();
@@ -221,9 +221,9 @@ fn the_latest_of_several_threads_is_the_answer() {
         [12, 33].map(|buffers| both.underruns(&device(1_000_000, buffers, 0), Stage::Total).unwrap().misses.round());
     assert_eq!((short, long), (240.0, 0.0));
     let longest = both.underruns(&device(1_000_000, 26, 0), Stage::Total).unwrap();
-    assert_eq!((longest.misses, both.latest_thread(Stage::Total).map(|latest| latest.tid)), (40.0, Some(1)));
+    assert_eq!((longest.misses, both.worst_thread(Stage::Total).map(|worst| worst.tid)), (40.0, Some(1)));
     // CPU by CPU there are no such threads.
-    assert_eq!(two_cpus(225, 0).latest_thread(Stage::Total), None);
+    assert_eq!(two_cpus(225, 0).worst_thread(Stage::Total), None);
 }
 
 /// On one CPU 40 stalls of 5 ms a minute apart and none beyond, on the other 30 of 20 ms in one storm: the first is the
