@@ -62,8 +62,8 @@ fn devices(groups: &[Group]) -> String {
         let most = MAX_NAMED.saturating_sub(failing.len().min(MAX_FAILING)).max(1);
         sentences.push(too_early(groups, &names, &unknown, most));
     }
-    sentences.extend(groups.iter().filter_map(|group| drift(group, &names)).take(MAX_FAILING));
     sentences.extend(what_is_assumed(groups));
+    sentences.extend(groups.iter().filter_map(|group| drift(group, &names)).take(MAX_FAILING));
     sentences
         .extend(all().filter_map(|(group, answer)| how_counted(&names.name(group, answer), group)).take(MAX_FAILING));
     sentences.join(" ")
