@@ -7,7 +7,7 @@ use super::words::{MAX_TOLD, factor, interval, measure, of_stage, told, value_of
 use crate::layout::{counted, grouped, load_beside_others, microseconds, rate, table};
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
-    Comparison, Difference, FIGURES, RESOLUTION_NS, SideSummary, StageComparison, WORTH_THE_NAME,
+    Comparison, Difference, FIGURES, RESOLUTION_NS, SideSummary, StageComparison, Standing, WORTH_THE_NAME,
 };
 use punctual_recording::{NO_LOAD, Stage, format_ns};
 use std::fmt::Write;

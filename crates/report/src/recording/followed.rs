@@ -194,6 +194,7 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::recording::followed_verdict;
 
     /// Of 44 names seven have a wakeup, and of 40 threads as many.
     #[test]

@@ -71,7 +71,7 @@ mod tests {
             ("make -j & echo", "Tried beside make -j & echo"),
         ] {
             let report = ReserveReport { load, ..report(&trials) };
-            let (text, page) = (text(&report), html(&report));
+            let (text, page) = (text(&report), html(&report, None));
             assert!(text.contains(&format!("\n{says}:\n")), "{text}");
             assert!(page.contains(&format!("<p>{}.</p>", says.replace('&', "&amp;"))), "{page}");
         }

@@ -52,7 +52,7 @@ pub fn recording_verdict(documents: &[&Document]) -> String {
 }
 
 /// The verdict on a recording of other programs' threads.
-fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
+pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
     let rows = stage_rows(document);
     let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
     let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
