@@ -2,6 +2,7 @@
 //! the line and the other end.
 
 use punctual_context::device::{DecodingCounts, Guest};
+use punctual_recording::counted;
 use punctual_spandsp::{Library, SteadyCall};
 
 /// What the signal is called.
@@ -24,7 +25,7 @@ struct AtCall {
 pub(super) fn make(samples: u32) -> Result<Box<dyn Guest>, String> {
     let library = Library::load().map_err(|missing| missing.to_string())?;
     let call = SteadyCall::connected(library, samples as usize);
-    let call = call.ok_or_else(|| format!("{SIGNAL} did not connect in blocks of {samples} samples"))?;
+    let call = call.ok_or_else(|| format!("{SIGNAL} did not connect in blocks of {}", counted(samples, "sample")))?;
     Ok(Box::new(AtCall { call, samples: samples.into(), worked: 0, connected: 0, missed: 0 }))
 }
 
