@@ -137,7 +137,9 @@ fn picture(plane: &Plane<'_>) -> String {
     );
     axes(&scale, &mut out);
     predicted(&scale, &mut out);
-    let mut places: Vec<(f64, f64)> = Vec::new();
+    let beside =
+        |recommended: Reservation| (scale.x(recommended.period_ns) - RECOMMENDED_APART, scale.y(share(recommended)));
+    let mut places: Vec<(f64, f64)> = plane.recommended.map(beside).into_iter().collect();
     for (trial, reservation) in &tried {
         let letter = match trial.class() {
             Class::Sufficient => "●",
@@ -165,12 +167,16 @@ fn picture(plane: &Plane<'_>) -> String {
     out
 }
 
-/// How far right of its place a mark has to go so that it covers no earlier one.
+/// How far right of its place, or left if that is negative, a mark has to go so that it covers no earlier one and stays in
+/// the picture. Where there is no such place it stays where it belongs: the table has every trial.
 fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
-    let mut aside = 0.0;
-    while places.iter().any(|place| (place.0 - x - aside).abs() < MARK && (place.1 - y).abs() < MARK) {
-        aside += MARK;
-    }
+    let is_free = |aside: &f64| {
+        let place = x + aside;
+        let is_inside = (LEFT + MARK / 2.0..=WIDTH - MARK / 2.0).contains(&place);
+        is_inside && !places.iter().any(|taken| (taken.0 - place).abs() < MARK && (taken.1 - y).abs() < MARK)
+    };
+    let steps = (0..=(WIDTH / MARK) as u32).map(|step| f64::from(step) * MARK);
+    let aside = steps.flat_map(|step| [step, -step]).find(is_free).unwrap_or(0.0);
     places.push((x + aside, y));
     aside
 }
@@ -273,6 +279,25 @@ mod tests {
         let begins = format!("<path class=\"{class}\" d=\"M");
         let paths = picture.split(&begins).skip(1);
         paths.map(|path| path.split([' ', 'h']).nth(1).unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn marks_of_one_place_stand_side_by_side_in_the_picture() {
+        let (x, y) = (f64::midpoint(LEFT, WIDTH), 100.0);
+        let mut places = Vec::new();
+        for _ in 0..17 {
+            free_place(&mut places, (x, y));
+        }
+        let inside = LEFT + MARK / 2.0..=WIDTH - MARK / 2.0;
+        assert!(places.iter().all(|(at, _)| inside.contains(at)), "{places:?}");
+        let mut at: Vec<f64> = places.iter().map(|(at, _)| *at).collect();
+        at.sort_unstable_by(f64::total_cmp);
+        assert!(at.windows(2).all(|two| two[1] - two[0] >= MARK), "{at:?}");
+        // Where there is no room left, a mark covers another rather than leave the picture.
+        for _ in 0..9 {
+            free_place(&mut places, (x, y));
+        }
+        assert_eq!(places.last(), Some(&(x, y)));
     }
 
     #[test]
