@@ -5,7 +5,7 @@ use crate::Stage;
 use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
 use punctual_recording::bounds::MAX_TIME_NS;
-use punctual_recording::{CycleCount, Document, TailValue, Task, agreeing, counted, format_ns, grouped};
+use punctual_recording::{CycleCount, Document, MUCH_MORE, TailValue, Task, agreeing, counted, format_ns, grouped};
 use std::collections::BTreeMap;
 
 /// The fewest and the most wakeups of a loop in a hundred of its periods: a thread that wakes twice in a cycle has
@@ -104,8 +104,8 @@ impl Loops {
     /// by the cycles of each measure.
     ///
     /// # Errors
-    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, and where none can be
-    /// counted.
+    /// [`Error::Recording`] where whole cycles tell of more overruns than single wakeups do, or may tell of many more, and
+    /// where none can be counted.
     pub fn held_against(self, document: &Document, cycles: &BTreeMap<String, CycleCount>) -> Result<Loops, Error> {
         let mut loops = self.without_uncounted(cycles)?;
         for input in &mut loops.inputs {
@@ -116,16 +116,11 @@ impl Loops {
                 input.cautions.push(format!("the cycles of {threads} of {} {words}", input.measure));
             }
             if count.overran_beyond_wakeups() {
-                let (least, shown) = (count.least_overruns(), count.certain);
-                return Err(Error::Recording(format!(
-                    "{} of {} took too long, of which single wakeups show {shown}: it waits within its cycles (for a lock, for \
-                     another program, or asleep). `punctual report` counts such cycles, but no forecast is made of them; `punctual \
-                     compare BEFORE AFTER` says whether a change made them fewer",
-                    counted(least, "cycle"),
-                    input.measure
-                )));
+                return Err(Error::Recording(beyond_wakeups(&input.measure, count)));
             }
             let watched_ns = count.periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
+            // Without a grid no periods are counted.
+            let threads_ns = input.exposure_ns.saturating_mul(input.tasks.len() as u64).min(MAX_TIME_NS);
             // Skipped periods went by and brought no cycle. With several threads, nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
@@ -133,7 +128,7 @@ impl Loops {
             if count.untold > 0 {
                 loops.counted.extend(what_is_not_told(&input.measure, document, loops.profile.period_ns));
             }
-            loops.counted.extend(what_single_wakeups_miss(input, count, watched_ns));
+            loops.counted.extend(what_single_wakeups_miss(input, count, watched_ns.max(threads_ns)));
             input.cycles = Some(*count);
         }
         Ok(loops)
@@ -163,9 +158,23 @@ impl Loops {
     }
 }
 
-/// If whole cycles show this many times as many overruns, or as long a cycle, as single wakeups do, the forecast would
-/// be another one.
-const MUCH_MORE: u64 = 2;
+/// Why there is no forecast of a loop that overran more often than its single wakeups show, or may have.
+fn beyond_wakeups(measure: &str, count: &CycleCount) -> String {
+    let (least, shown) = (count.least_overruns(), count.certain);
+    let (often, because) = match least > shown {
+        true => (counted(least, "cycle"), "it waits within its cycles".to_owned()),
+        false => (
+            format!("up to {}", counted(count.overruns.saturating_sub(count.ending), "cycle")),
+            format!("{} not seen, and it may wait within its cycles", agreeing_count(count.unseen)),
+        ),
+    };
+    format!(
+        "{often} of {measure} took too long, of which single wakeups show {}: {because} (for a lock, for another program, or asleep). \
+         `punctual report` counts such cycles, but no forecast is made of them; `punctual compare BEFORE AFTER` says whether a \
+         change made them fewer",
+        grouped(shown)
+    )
+}
 
 /// Says that whole cycles tell of more overruns, or of longer cycles, than single wakeups, from which a forecast is
 /// made: each wakeup that nobody saw may have begun a cycle of its own, or may lie within one.

@@ -338,17 +338,32 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     let skips = held(passed(0, 60)).unwrap();
     assert_eq!(skips.inputs[0].exposure_ns, 130_000 * MS);
     assert_eq!((told(passed(0, 60)), skips.counted.len()), (1, 0));
-    // Overruns that unseen wakeups may have cut in two are stated before anything is forecast.
+    // However many of them unseen wakeups may explain, that many more than single wakeups show are no exception.
     let torn = CycleCount { overruns: 440, certain: 40, unseen: 400, longest_ns: 275 * MS, ..CycleCount::default() };
-    let [said] = &held(torn).unwrap().counted[..] else { panic!("one sentence") };
+    let error = held(torn).unwrap_err().to_string();
+    assert!(
+        error.contains(
+            "up to 440 cycles of loop fifo:80 took too long, of which single wakeups show 40: 400 wakeups were not seen, and it may wait \
+             within its cycles (for a lock, "
+        ),
+        "{error}"
+    );
+    // A few of them that are much longer than any wakeup are stated before anything is forecast.
+    let few = CycleCount { overruns: 42, ..torn };
+    let [said] = &held(few).unwrap().counted[..] else { panic!("one sentence") };
     for words in [
-        "far too optimistic for loop fifo:80: up to 440 of ",
-        "the longest 275 ms",
+        "far too optimistic for loop fifo:80: up to 42 of ",
+        ", one every 1.43 s, the longest 275 ms",
         "show 40 and ",
         "(400 wakeups were not seen). ",
     ] {
         assert!(said.contains(words), "{said}");
     }
+    // Where no grid tells of periods, the time that was watched says how often.
+    let no_grid = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { cycles: 60_000, periods: 0, ..few })]);
+    let loops = loops(&path, None).unwrap().unwrap();
+    let said = loops.held_against(Recording::open(&path).unwrap().document(), &no_grid).unwrap().counted.concat();
+    assert!(said.contains(", one every 1.43 s, the longest 275 ms"), "{said}");
     let some = held(CycleCount { untold: 1, ..CycleCount::default() }).unwrap();
     let words =
         "the cycles of 1 thread of loop fifo:80 cannot be counted, and each wakeup there is taken for one".to_owned();

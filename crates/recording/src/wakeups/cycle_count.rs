@@ -3,6 +3,10 @@
 use super::catch_up_evidence::CLEARLY;
 use crate::format::units::counted;
 
+/// Where whole cycles may show more than this many times as many overruns as single wakeups do, or as long a cycle, these
+/// tell too little.
+pub const MUCH_MORE: u64 = 2;
+
 /// The cycles of one thread, or of several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CycleCount {
@@ -155,10 +159,12 @@ impl CycleCount {
         self.certain.max(seen).max(u64::from(self.began_within() > 0))
     }
 
-    /// Whether the loop overran more often than its single wakeups show, because it waits within its cycles: then
-    /// those wakeups allow no forecast.
+    /// Whether the loop overran more often than its single wakeups show, because it waits within its cycles, or may have
+    /// overrun much more often, where wakeups that nobody saw may explain the difference: then single wakeups allow no
+    /// forecast.
     pub fn overran_beyond_wakeups(&self) -> bool {
-        self.least_overruns() > self.certain
+        let looks_long = self.overruns.saturating_sub(self.ending);
+        self.least_overruns() > self.certain || looks_long > self.certain.saturating_mul(MUCH_MORE)
     }
 
     /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that
@@ -292,6 +298,33 @@ mod tests {
         let many = CycleCount { overruns: 9, certain: 9, past_next: 2, ..count };
         assert_eq!(many.began_within(), 7);
         assert_eq!(CycleCount { not_woken: 5, ..many }.began_within(), 5);
+    }
+
+    #[test]
+    fn single_wakeups_tell_too_little_where_there_may_be_many_more_overruns() {
+        let count = |overruns, certain, unseen, ending| CycleCount {
+            cycles: 9_000,
+            overruns,
+            certain,
+            unseen,
+            ending,
+            ..CycleCount::default()
+        };
+        for (count, is_beyond) in [
+            (count(15, 15, 0, 0), false),
+            (count(16, 15, 0, 0), true),
+            // As many wakeups were unseen as overruns are uncertain, which therefore may be none.
+            (count(116, 15, 108, 0), true),
+            (count(1, 0, 3, 0), true),
+            // A few of them change little.
+            (count(62, 60, 2, 0), false),
+            (count(30, 15, 15, 0), false),
+            (count(31, 15, 16, 0), true),
+            // The end of a thread is no wait within a cycle.
+            (count(3, 1, 2, 2), false),
+        ] {
+            assert_eq!(count.overran_beyond_wakeups(), is_beyond, "{count:?}");
+        }
     }
 
     #[test]
