@@ -178,6 +178,7 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
     let count = EventCount {
         events: recorder.late.saturating_add(unknown(recorder)),
         least: recorder.late,
+        may_be_more: false,
         exposure: if untold.is_some() { 0 } else { exposure },
         all,
         watched_ns,
@@ -233,6 +234,7 @@ fn sum(runs: &[OfRun]) -> EventCount {
         runs.iter().fold(EventCount { all, watched_ns, untold, ..EventCount::default() }, |sum, run| EventCount {
             events: sum.events.saturating_add(run.count.events),
             least: sum.least.saturating_add(run.count.least),
+            may_be_more: sum.may_be_more || run.count.may_be_more,
             exposure: sum.exposure.saturating_add(run.count.exposure),
             ..sum
         });

@@ -22,11 +22,13 @@ impl Untold {
 /// A side's events, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCount {
-    /// How many there were at most.
+    /// How many there were at most, by what was seen.
     pub events: u64,
     /// How many there were at least: fewer if some wakeups were not seen, if it is unknown whether a loop catches up, or how long
     /// some requests took.
     pub least: u64,
+    /// Whether there may have been more, which nobody saw.
+    pub may_be_more: bool,
     /// Out of how many cycles, periods, blocks or requests; or, where not every run of both sides counted its requests, in
     /// how much time, ns. 0 if they could not be counted.
     pub exposure: u64,

@@ -2,7 +2,7 @@
 
 use crate::blocks::Run;
 use crate::events::{EventCount, OfRun};
-use punctual_recording::CycleCount;
+use punctual_recording::{CycleCount, OverrunCount};
 use std::collections::BTreeSet;
 
 /// The name before policy and priority, because these may be what was changed.
@@ -25,6 +25,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
     let count = sum(run, name).overrun_periods().map(|found| EventCount {
         events: found.most,
         least: found.least,
+        may_be_more: found.may_be_more,
         exposure: found.all,
         ..EventCount::default()
     });
@@ -33,9 +34,8 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
 
 /// The cycles of the loops of this name that took too long.
 pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
-    let sum = sum(run, name);
-    let (least, events) = sum.own_overruns_between();
-    let count = EventCount { events, least, exposure: sum.own_cycles(), ..EventCount::default() };
+    let OverrunCount { least, most, may_be_more, cycles, .. } = sum(run, name).overrun_count();
+    let count = EventCount { events: most, least, may_be_more, exposure: cycles, ..EventCount::default() };
     OfRun { count, in_time: in_time(run, name) }
 }
 

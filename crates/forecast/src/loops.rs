@@ -160,19 +160,16 @@ impl Loops {
 
 /// Why there is no forecast of a loop that overran more often than its single wakeups show, or may have.
 fn beyond_wakeups(measure: &str, count: &CycleCount) -> String {
-    let (least, shown) = (count.least_overruns(), count.certain);
-    let (often, because) = match least > shown {
-        true => (counted(least, "cycle"), "it waits within its cycles".to_owned()),
-        false => (
-            format!("up to {}", counted(count.overruns.saturating_sub(count.ending), "cycle")),
-            format!("{} not seen, and it may wait within its cycles", agreeing_count(count.unseen)),
-        ),
+    let because = match count.least_overruns() > count.certain {
+        true => "it waits within its cycles".to_owned(),
+        false => format!("{} not seen, and it may wait within its cycles", agreeing_count(count.unseen)),
     };
     format!(
-        "{often} of {measure} took too long, of which single wakeups show {}: {because} (for a lock, for another program, or asleep). \
+        "{} of {measure} took too long, of which single wakeups show {}: {because} (for a lock, for another program, or asleep). \
          `punctual report` counts such cycles, but no forecast is made of them; `punctual compare BEFORE AFTER` says whether a \
          change made them fewer",
-        grouped(shown)
+        count.overrun_count().of_cycles_in_words(),
+        grouped(count.certain)
     )
 }
 
@@ -189,30 +186,30 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
     if count.unseen == 0 || !beyond(1) {
         return None;
     }
-    let (measure, overruns, counts) = (&input.measure, grouped(most), grouped(shown));
+    let (measure, counts) = (&input.measure, grouped(shown));
+    let overruns = count.overrun_count().of_cycles_in_words();
     // A wakeup that a stop ended may begin before its cycle was due.
     let seen_ns = if count.longest_ns > 0 { longest_ns.min(count.longest_ns) } else { longest_ns };
     let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(seen_ns), agreeing_count(count.unseen));
     Some(match beyond(MUCH_MORE) {
         true => format!(
-            "This may be far too optimistic for {measure}: up to {overruns} of {} took too long, one every {}, the longest {longest}, \
+            "This may be far too optimistic for {measure}: {overruns} took too long, up to one every {}, the longest {longest}, \
              where the wakeups that forecasts are made of show {counts} and {seen} ({unseen} not seen). ",
-            counted(count.own_cycles(), "cycle"),
             format_ns(watched_ns / most.max(1)),
         ),
         false if most == shown => format!(
             "The longest that this counts of {measure} is {seen}: {unseen} not seen, and a cycle may have taken {longest}. "
         ),
-        false if count.after_overrun().limit().is_some() => format!(
-            "Of {measure} this counts {}, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, the longest \
-             of {longest}. ",
-            counted(shown, "overrun"),
-        ),
-        false => format!(
-            "Of {measure} this counts the {} certain, the longest of {seen}: {unseen} not seen, and there may have been up to {overruns}, \
-             the longest of {longest}. ",
-            certain_overruns(shown),
-        ),
+        false => {
+            let counts = match count.after_overrun().limit() {
+                Some(_) => counted(shown, "overrun"),
+                None => format!("the {} certain", certain_overruns(shown)),
+            };
+            format!(
+                "Of {measure} this counts {counts}, the longest of {seen}: {unseen} not seen, and {overruns} took too long, the longest \
+                 of {longest}. "
+            )
+        }
     })
 }
 

@@ -197,6 +197,18 @@ fn a_loop_that_catches_up_overran_in_each_period_that_it_missed() {
 }
 
 #[test]
+fn where_wakeups_were_not_seen_there_may_be_more_overruns() {
+    let mut unseen = of_loop("robot-ctl other", 116);
+    for count in unseen.iter_mut().flat_map(|run| run.cycles.values_mut()) {
+        (count.certain, count.unseen) = (15, 108);
+    }
+    let found = counts(&unseen, &of_loop("robot-ctl other", 9), false, 0.95);
+    let [row] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((row.a.least, row.a.events, row.a.may_be_more), (45, 348, true), "{row:?}");
+    assert_eq!((row.b.least, row.b.events, row.b.may_be_more), (27, 27, false), "{row:?}");
+}
+
+#[test]
 fn a_run_of_half_the_cycles_is_worse() {
     let of = |count: CycleCount| {
         let mut runs = of_loop("robot-ctl other", count.overruns);

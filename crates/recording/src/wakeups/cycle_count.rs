@@ -74,8 +74,10 @@ pub struct CycleCount {
 pub struct OverrunPeriods {
     /// How many there were at least.
     pub least: u64,
-    /// How many there were at most.
+    /// How many there were at most, by what was seen.
     pub most: u64,
+    /// Whether others may hide behind wakeups that nobody saw.
+    pub may_be_more: bool,
     /// Out of how many periods.
     pub all: u64,
 }
@@ -188,7 +190,7 @@ impl CycleCount {
         let all = self.all_periods();
         let began = self.all_began_within().saturating_add(self.past_next);
         let least = self.certain.max(began).max(self.least_overruns()).min(all);
-        Some(OverrunPeriods { least, most: self.overruns.min(all).max(least), all })
+        Some(OverrunPeriods { least, most: self.overruns.min(all).max(least), may_be_more: self.unseen > 0, all })
     }
 
     /// What the loop does about periods that begin during a long cycle.
@@ -435,10 +437,14 @@ mod tests {
         };
         for (made_up, skipped) in [(10, 0), (0, 10), (0, 0)] {
             let found = CycleCount { made_up, skipped, ..count }.overrun_periods();
-            assert_eq!(found, Some(OverrunPeriods { least: 63, most: 63, all: 5_060 }), "{made_up} {skipped}");
+            assert_eq!(
+                found,
+                Some(OverrunPeriods { least: 63, most: 63, may_be_more: false, all: 5_060 }),
+                "{made_up} {skipped}"
+            );
         }
         let found = CycleCount { unseen: 60, certain: 0, past_next: 0, ..count }.overrun_periods();
-        assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, all: 5_060 }));
+        assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, may_be_more: true, all: 5_060 }));
         // A thread of the same name that is starved; and one whose periods are not known.
         let starved = CycleCount {
             cycles: 60,
@@ -452,7 +458,10 @@ mod tests {
         };
         let mut both = count;
         both.add(&starved);
-        assert_eq!(both.overrun_periods(), Some(OverrunPeriods { least: 4_963, most: 4_963, all: 10_060 }));
+        assert_eq!(
+            both.overrun_periods(),
+            Some(OverrunPeriods { least: 4_963, most: 4_963, may_be_more: false, all: 10_060 })
+        );
         both.add(&CycleCount { cycles: 1, ..CycleCount::default() });
         assert_eq!(both.overrun_periods(), None);
     }

@@ -5,7 +5,7 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, table};
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing, Untold};
-use punctual_recording::{counted, format_ns, printable};
+use punctual_recording::{counted, format_ns, printable, range_in_words};
 use serde::Serialize;
 
 /// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
@@ -66,10 +66,7 @@ pub(crate) fn side(row: &CountComparison, count: &EventCount) -> String {
     if count.exposure == 0 {
         return NOT_COUNTABLE.to_owned();
     }
-    let events = match count.least < count.events {
-        true => format!("{} to {}", grouped(count.least), grouped(count.events)),
-        false => grouped(count.events),
-    };
+    let events = range_in_words(count.least, count.events, count.may_be_more);
     let is_in_time =
         matches!(row.what, Counted::Requests { .. }) && count.watched_ns.is_none() && all_of(count).is_none();
     let preposition = if is_in_time { "in" } else { "of" };
@@ -184,11 +181,14 @@ pub(crate) struct CountRow<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SideCountRow {
-    /// How many took longer, were overrun, or were underruns.
+    /// How many took longer, were overrun, or were underruns; at most, by what was seen, where `least` is less.
     events: u64,
     /// How many certainly did, if some wakeups were not seen, nothing shows whether the loop catches up, or it is not known how
     /// long some requests took.
     least: u64,
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
+    /// number of cycles.
+    may_be_more: bool,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
     /// Out of how many periods; null for others.
@@ -217,6 +217,7 @@ impl<'a> CountRow<'a> {
             SideCountRow {
                 events: count.events,
                 least: count.least,
+                may_be_more: count.may_be_more,
                 cycles: of("cycles"),
                 periods: of("periods"),
                 watched_ns: count.watched_ns.or_else(|| of("requests")),

@@ -1,8 +1,8 @@
 //! What is said of side B after a comparison, besides the command.
 
-use crate::layout::{counted, grouped};
+use crate::layout::counted;
 use punctual_comparison::{CountComparison, Counted, Difference, EventCount};
-use punctual_recording::{format_ns, printable};
+use punctual_recording::{format_ns, printable, range_in_words};
 
 /// What somebody set and can undo, by area and the beginning of its name: the first that differs is named.
 const UNDOABLE: [(&str, &str); 5] = [
@@ -15,15 +15,16 @@ const UNDOABLE: [(&str, &str); 5] = [
 
 /// What B has left of what it has fewer of, to follow a purpose.
 pub(super) fn left_in_words(row: &CountComparison) -> String {
-    let EventCount { events, least, exposure, .. } = row.b;
+    let EventCount { events, least, may_be_more, exposure, .. } = row.b;
+    let often = range_in_words(least, events, may_be_more);
     match &row.what {
         Counted::Cycles { period_ns, .. } => {
             let (cycles, period) = (counted(exposure, "cycle"), format_ns(*period_ns));
-            format!(": {} of {cycles} took longer than {period}", grouped(events))
+            format!(": {often} of {cycles} took longer than {period}")
         }
         Counted::Periods { period_ns, .. } => {
             let (periods, period) = (counted(exposure, "period"), format_ns(*period_ns));
-            format!(": overruns in {} of {periods} of {period}", grouped(events))
+            format!(": overruns in {often} of {periods} of {period}")
         }
         Counted::Requests { threshold_ns } => {
             let most = if least < events { "at most " } else { "" };

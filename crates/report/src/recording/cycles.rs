@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, microseconds, table};
-use punctual_recording::{AfterOverrun, CycleCount, Limit, format_ns, printable};
+use punctual_recording::{CycleCount, Limit, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl LoopCycles {
     pub(crate) fn text(&self) -> String {
         let has_untold = self.by_name.values().any(|count| count.untold > 0);
         let rows = self.worst_first().into_iter().map(|(name, count)| {
-            let (cycles, overruns) = (grouped(count.own_cycles()), grouped(overruns(count)));
-            let mut row = vec![printable(name), cycles, overruns, microseconds(longest(count))];
+            let overruns = count.overrun_count();
+            let mut row = vec![printable(name), overruns.out_of(), overruns.in_words(), microseconds(longest(count))];
             row.extend(has_untold.then(|| grouped(count.untold)));
             row
         });
@@ -61,10 +61,17 @@ impl LoopCycles {
 
     pub(crate) fn section(&self) -> Section {
         let rows = self.worst_first().into_iter().map(|(name, count)| {
+            let overruns = count.overrun_count();
+            let often =
+                overruns.exact().map_or_else(|| Value::text(overruns.in_words()), |often| Value::Count(Some(often)));
+            let cycles = match overruns.may_be_more_cycles {
+                true => Value::text(overruns.out_of()),
+                false => Value::Count(Some(overruns.cycles)),
+            };
             vec![
                 Value::text(printable(name)),
-                Value::Count(Some(count.own_cycles())),
-                Value::Count(Some(overruns(count))),
+                cycles,
+                often,
                 Value::Ns(longest(count)),
                 Value::Count(Some(count.untold)),
             ]
@@ -89,14 +96,6 @@ impl LoopCycles {
     }
 }
 
-/// The overruns in a table: those that were seen, or more where a loop certainly catches up.
-fn overruns(count: &CycleCount) -> u64 {
-    match count.after_overrun() {
-        AfterOverrun::CatchesUp => count.overruns.max(count.own_overruns()),
-        AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => count.overruns,
-    }
-}
-
 /// The longest cycle, ns, if there was one.
 pub(crate) fn longest(count: &CycleCount) -> Option<u64> {
     (count.cycles > 0).then_some(count.longest_ns)
@@ -108,7 +107,10 @@ pub(crate) fn longest(count: &CycleCount) -> Option<u64> {
 pub(crate) struct CyclesRow<'a> {
     measure: &'a str,
     period_ns: u64,
+    /// Stretches between two sleeps that ended, each counted as one cycle: `own_cycles` are those that the loop would count.
     cycles: u64,
+    /// Stretches that took longer than the period, each counted as one: how many cycles took too long is between
+    /// `least_overruns` and `most_overruns`.
     overruns: u64,
     longest_ns: Option<u64>,
     /// How many periods began during the longest: unless the loop skips them, it is not one cycle but so many more.
@@ -118,8 +120,16 @@ pub(crate) struct CyclesRow<'a> {
     /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their
     /// period.
     unseen: u64,
-    /// At least this many overruns, whatever was not seen, not counting those in which a thread ended.
+    /// At least this many cycles took too long, as the loop itself would count them, whatever was not seen, not counting
+    /// those in which a thread ended.
     least_overruns: u64,
+    /// By what was seen at most this many did.
+    most_overruns: u64,
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
+    /// number of cycles.
+    may_be_more: bool,
+    /// Out of how many cycles, as the loop itself would count them.
+    own_cycles: u64,
     /// Overruns in which a thread ended: they include the time that the kernel took to free what it had.
     ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
@@ -140,26 +150,34 @@ pub(crate) struct CyclesRow<'a> {
 }
 
 impl<'a> CyclesRow<'a> {
+    fn new(measure: &'a str, count: &CycleCount, period_ns: u64) -> CyclesRow<'a> {
+        let overruns = count.overrun_count();
+        CyclesRow {
+            measure,
+            period_ns,
+            cycles: count.cycles,
+            overruns: count.overruns,
+            longest_ns: longest(count),
+            longest_missed: count.longest_missed,
+            untold: count.untold,
+            unseen: count.unseen,
+            least_overruns: overruns.least,
+            most_overruns: overruns.most,
+            may_be_more: overruns.may_be_more,
+            own_cycles: overruns.cycles,
+            ending: count.ending,
+            periods: count.all_periods(),
+            not_woken: count.not_woken.saturating_add(count.starved_within),
+            after_overrun: count.after_overrun().name(),
+            held: count.held,
+            makes_up_for: count.after_overrun().limit(),
+            own_overruns: count.own_overruns(),
+        }
+    }
+
     pub(crate) fn all(cycles: &'a [LoopCycles]) -> Vec<CyclesRow<'a>> {
         let of = |loops: &'a LoopCycles| {
-            loops.worst_first().into_iter().map(|(measure, count)| CyclesRow {
-                measure,
-                period_ns: loops.period_ns,
-                cycles: count.cycles,
-                overruns: count.overruns,
-                longest_ns: longest(count),
-                longest_missed: count.longest_missed,
-                untold: count.untold,
-                unseen: count.unseen,
-                least_overruns: count.least_overruns(),
-                ending: count.ending,
-                periods: count.all_periods(),
-                not_woken: count.not_woken.saturating_add(count.starved_within),
-                after_overrun: count.after_overrun().name(),
-                held: count.held,
-                makes_up_for: count.after_overrun().limit(),
-                own_overruns: count.own_overruns(),
-            })
+            loops.worst_first().into_iter().map(|(measure, count)| CyclesRow::new(measure, count, loops.period_ns))
         };
         cycles.iter().flat_map(of).collect()
     }

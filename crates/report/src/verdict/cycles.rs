@@ -54,14 +54,12 @@ impl LoopCycles {
         let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
         let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
             .map(|(name, count)| {
-                let least = if count.starved > 0 { "at least " } else { "" };
-                let of = format!("{least}{}", counted(count.own_cycles(), "cycle"));
-                let (often, longest) = (how_often(count), longest_in_words(count));
+                let (often, longest) = (count.overrun_count().of_cycles_in_words(), longest_in_words(count));
                 let ending = match count.ending {
                     0 => String::new(),
                     ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
                 };
-                (printable(name), format!("in {often} of {of}{ending}, {longest}"))
+                (printable(name), format!("in {often}{ending}, {longest}"))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
@@ -108,28 +106,6 @@ impl LoopCycles {
         let others = names.len().saturating_sub(MAX_NAMED);
         let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
         Some(format!("{}{more}", names[..names.len().min(MAX_NAMED)].join(", ")))
-    }
-}
-
-/// How many cycles took too long. A wakeup that nobody saw may have begun a cycle of its own, or may hide one that
-/// overran; a long cycle may be several.
-fn how_often(count: &CycleCount) -> String {
-    let seen = (count.certain + count.ending).max(count.overruns.saturating_sub(count.unseen));
-    let least = seen.max(count.least_overruns());
-    let after = count.after_overrun();
-    if after == AfterOverrun::CatchesUp && count.own_overruns() > least {
-        let may_be_more = count.unseen > 0 || count.not_made_up > 0 || count.starved > 0;
-        let least = if may_be_more { "at least " } else { "" };
-        return format!("{least}{}", grouped(count.own_overruns()));
-    }
-    let may_hold_several = after != AfterOverrun::Skips && (count.not_woken > 0 || count.starved > 0);
-    if least == 0 {
-        let (_, most) = count.own_overruns_between();
-        format!("0 to {}", grouped(most.saturating_add(count.unseen)))
-    } else if count.unseen > 0 || may_hold_several {
-        format!("at least {}", grouped(least))
-    } else {
-        grouped(least)
     }
 }
 

@@ -53,8 +53,9 @@ fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String 
         return format!("{}: these could not be counted on both A and {name}{untold}.", capitalized(&what));
     }
     if row.a.events == 0 && row.b.events == 0 {
+        let seen = if row.a.may_be_more || row.b.may_be_more { " seen" } else { "" };
         return format!(
-            "{}: none on A or {name} ({} and {}).",
+            "{}: none{seen} on A or {name} ({} and {}).",
             capitalized(&what),
             out_of(row, &row.a),
             out_of(row, &row.b)

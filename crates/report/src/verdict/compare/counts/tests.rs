@@ -65,6 +65,25 @@ fn a_sentence_has_the_outcome_both_counts_and_the_limits() {
 }
 
 #[test]
+fn overruns_that_nobody_may_have_seen_are_said_as_a_report_says_them() {
+    let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+    let limits = [Some(0.4), Some(1.03), Some(2.7)];
+    let mut unseen = row(cycles(), (116, 12_525), (22, 7_393), limits, Outcome::NoDifference);
+    (unseen.a.least, unseen.a.may_be_more, unseen.b.may_be_more) = (15, true, true);
+    assert_eq!(
+        sentence(&unseen, Standing::Systems),
+        "No detectable difference in cycles of my-loop longer than 1.00 ms: 22 or more of 7,393 on B, 15 to 116 or more of 12,525 on A \
+         (1.03 times as often, 0.40 to 2.70)."
+    );
+    let mut none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
+    none.b.may_be_more = true;
+    assert_eq!(
+        sentence(&none, Standing::Systems),
+        "Cycles of my-loop longer than 1.00 ms: none seen on A or B (100 and 90)."
+    );
+}
+
+#[test]
 fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
     let told = |b: u64, standing| {
         let what = Counted::Underruns { of: "v90".to_owned() };

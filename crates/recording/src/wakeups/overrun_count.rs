@@ -1,0 +1,115 @@
+//! How many cycles took too long, as every answer says it.
+
+use super::cycle_count::{AfterOverrun, CycleCount};
+use crate::format::units::{counted, grouped};
+
+/// How many cycles took too long, and out of how many, as the loop itself would count them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OverrunCount {
+    /// How many certainly did.
+    pub least: u64,
+    /// How many may have, by what was seen.
+    pub most: u64,
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
+    /// number of cycles.
+    pub may_be_more: bool,
+    /// Out of how many cycles.
+    pub cycles: u64,
+    /// Whether these may have been more.
+    pub may_be_more_cycles: bool,
+}
+
+impl OverrunCount {
+    /// How many: `22`, `22 or more`, `15 to 116 or more`.
+    pub fn in_words(&self) -> String {
+        range_in_words(self.least, self.most, self.may_be_more)
+    }
+
+    /// The number, if it is exact.
+    pub fn exact(&self) -> Option<u64> {
+        (self.least == self.most && !self.may_be_more).then_some(self.least)
+    }
+
+    /// Out of how many, as a number: `12,525`, `at least 213`.
+    pub fn out_of(&self) -> String {
+        format!("{}{}", self.at_least(), grouped(self.cycles))
+    }
+
+    /// Both: `15 to 116 or more of 12,525 cycles`.
+    pub fn of_cycles_in_words(&self) -> String {
+        format!("{} of {}{}", self.in_words(), self.at_least(), counted(self.cycles, "cycle"))
+    }
+
+    fn at_least(&self) -> &'static str {
+        if self.may_be_more_cycles { "at least " } else { "" }
+    }
+}
+
+/// A number of which only limits are known: at least `least`, by what was seen `most` at most, and more if others may not have been
+/// seen.
+pub fn range_in_words(least: u64, most: u64, may_be_more: bool) -> String {
+    let seen = if least < most { format!("{} to {}", grouped(least), grouped(most)) } else { grouped(most) };
+    match (may_be_more, most) {
+        (true, 0) => "none seen".to_owned(),
+        (true, _) => format!("{seen} or more"),
+        (false, _) => seen,
+    }
+}
+
+impl CycleCount {
+    /// How many cycles took too long: the one number, or the limits of it, that every answer gives.
+    pub fn overrun_count(&self) -> OverrunCount {
+        let (least, most) = self.own_overruns_between();
+        let cycles = self.own_cycles();
+        // Periods without a wakeup are counted among the most. Where nothing tells what the periods are, none is.
+        let may_hold_more =
+            self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles;
+        OverrunCount {
+            least,
+            most,
+            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && may_hold_more),
+            cycles,
+            may_be_more_cycles: self.starved > 0 || most > cycles,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overruns_are_said_with_both_limits_and_whether_there_may_be_more() {
+        let seen = CycleCount { cycles: 12_525, overruns: 116, certain: 15, ..CycleCount::default() };
+        let on_grid = CycleCount { on_grid: 12_525, periods: 12_600, ..seen };
+        for (count, words) in [
+            // Without an unseen wakeup each of them took too long.
+            (seen, "116 of 12,525 cycles"),
+            // All that no single wakeup shows may be two cycles each that were in time, and others may not have been seen.
+            (CycleCount { unseen: 108, ..seen }, "15 to 116 or more of 12,525 cycles"),
+            (CycleCount { certain: 116, unseen: 65, ..seen }, "116 or more of 12,525 cycles"),
+            // What it looks like when the thread ended is not certain.
+            (CycleCount { ending: 1, certain: 115, ..seen }, "115 to 116 of 12,525 cycles"),
+            // Its periods are not known: the longest may be any number of cycles that were too late.
+            (CycleCount { longest_missed: 87, ..seen }, "116 or more of 12,525 cycles"),
+            (CycleCount { longest_missed: 87, skipped: 9, ..seen }, "116 of 12,525 cycles"),
+            // They are known, and so are those that began within an earlier cycle.
+            (CycleCount { longest_missed: 87, not_woken: 200, ..on_grid }, "116 to 200 of 12,525 cycles"),
+            (CycleCount { longest_missed: 87, not_woken: 200, made_up: 9, ..on_grid }, "200 of 12,725 cycles"),
+            (
+                CycleCount { longest_missed: 87, not_woken: 200, limited: 9, limit: 3, made_up_at_most: 40, ..on_grid },
+                "116 to 200 of 12,525 cycles",
+            ),
+            (CycleCount { starved: 1, ..seen }, "116 or more of at least 12,525 cycles"),
+            (CycleCount { not_woken: 13_000, ..on_grid }, "116 to 13,000 of at least 12,525 cycles"),
+            (CycleCount { overruns: 0, certain: 0, ..seen }, "0 of 12,525 cycles"),
+            (CycleCount { overruns: 0, certain: 0, unseen: 3, ..seen }, "none seen of 12,525 cycles"),
+            (CycleCount { cycles: 1, overruns: 1, certain: 0, unseen: 3, ..seen }, "0 to 1 or more of 1 cycle"),
+        ] {
+            let found = count.overrun_count();
+            assert_eq!(found.of_cycles_in_words(), words, "{count:?}");
+            let is_number = !words.contains("to") && !words.contains("more") && !words.contains("seen");
+            assert_eq!(found.exact().is_some(), is_number, "{words}");
+        }
+    }
+}
