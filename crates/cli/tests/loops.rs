@@ -62,14 +62,14 @@ fn the_overruns_of_a_loop_are_those_that_it_would_count_itself() {
             720,
             "catches-up",
             "167 ms",
-            "catches up: 720 periods began before the previous cycle had ended, and each is",
+            "was seen to catch up: 720 periods began before the previous cycle had ended, and each is",
         ),
         (
             false,
             120,
             "skips",
             "1.00 s",
-            "skips periods that it missed: 600 periods began before the previous cycle had ended",
+            "was seen to skip periods that it missed: 600 periods began before the previous cycle had ended",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ fn a_row_of_cycles_is_reported_as_one() {
         "of the command (./my-loop 60) under load (mixed), ",
         "my-loop fifo:80 took longer than 1.00 ms in 360 or more of 59,940 cycles, the longest stretch without waiting at least 6.37 ms, 7 cycles \
          in a row.",
-        "360 began before the previous cycle had ended; 60 more began without a wakeup that was seen. The loop catches up",
+        "360 began before the previous cycle had ended; 60 more began without a wakeup that was seen. The loop was seen to catch up",
         "Over the limit: 7 cycles in a row took 6.37 ms without a wait in between",
         "Command ./my-loop 60, load mixed: ",
     ] {

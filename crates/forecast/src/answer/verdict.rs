@@ -146,23 +146,26 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
     let runs = counted(cycles.certain, "overrun");
     Some(match cycles.after_overrun() {
         AfterOverrun::CatchesUp if cycles.not_made_up > 0 => format!(
-            "{name} catches up: {missed} began before the previous cycle had ended, and those that it made up for are overruns."
+            "{name} was seen to catch up: {missed} began before the previous cycle had ended, and those that it made up for are overruns."
         ),
         AfterOverrun::CatchesUp => {
-            format!("{name} catches up: {missed} began before the previous cycle had ended, and each is an overrun.")
+            format!(
+                "{name} was seen to catch up: {missed} began before the previous cycle had ended, and each is an overrun."
+            )
         }
         AfterOverrun::Skips => {
             format!(
-                "{name} skips periods that it missed: {missed} began before the previous cycle had ended, in {runs}."
+                "{name} was seen to skip periods that it missed: {missed} began before the previous cycle had ended, in {runs}."
             )
         }
         AfterOverrun::MakesUpFor(limit) => format!(
-            "{name} makes up for {} in a row at most and drops the others: {missed} began before the previous cycle had ended, in {}; for \
-             each at most {} are counted, {} in all.",
+            "{name} was seen to make up for up to {} in a row and to drop others: {missed} began before the previous cycle had ended, in \
+             {}. {} took too long, and {} are counted here, up to {} for each.",
             counted(limit, "period"),
             counted(cycles.certain, "long cycle"),
-            counted(limit.saturating_add(1), "overrun"),
-            grouped(cycles.own_overruns())
+            cycles.overrun_count().of_cycles_in_words(),
+            grouped(cycles.own_overruns()),
+            grouped(limit.saturating_add(1))
         ),
         AfterOverrun::Unknown if cycles.certain > 0 => format!(
             "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here: if \

@@ -89,7 +89,7 @@ pub enum AfterOverrun {
     CatchesUp,
     /// It goes on with the next period: however many began, that is one overrun.
     Skips,
-    /// It works off the cycles of up to so many of them, and drops the others.
+    /// It was seen to work off the cycles of up to so many of them, and to drop others. It may make up for more.
     MakesUpFor(u64),
     /// No overrun shows which.
     Unknown,
@@ -106,7 +106,7 @@ impl AfterOverrun {
         }
     }
 
-    /// For how many periods in a row it makes up at most, where it drops the others.
+    /// For up to how many periods in a row it was seen to make up, where it was seen to drop others.
     pub fn limit(self) -> Option<u64> {
         match self {
             AfterOverrun::MakesUpFor(limit) => Some(limit),

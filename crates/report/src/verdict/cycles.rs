@@ -195,16 +195,17 @@ fn held(rows: &[(&str, &CycleCount)]) -> String {
     }
 }
 
-/// What becomes of periods that begin within the previous cycle, if all loops do the same.
+/// What becomes of periods that begin within the previous cycle, if all loops do the same. A recording shows what a loop
+/// did, not what it would do after a longer delay.
 fn what_becomes_of_them(after: Option<AfterOverrun>, not_made_up: u64) -> String {
     match after {
         Some(AfterOverrun::CatchesUp) if not_made_up > 0 => {
-            "The loop catches up: those of these that it made up for are overruns.".to_owned()
+            "The loop was seen to catch up: those of these that it made up for are overruns.".to_owned()
         }
-        Some(AfterOverrun::CatchesUp) => "The loop catches up: each of these is an overrun.".to_owned(),
-        Some(AfterOverrun::Skips) => "The loop skips these: each run of them is one overrun.".to_owned(),
+        Some(AfterOverrun::CatchesUp) => "The loop was seen to catch up: each of these is an overrun.".to_owned(),
+        Some(AfterOverrun::Skips) => "The loop was seen to skip these: each run of them is one overrun.".to_owned(),
         Some(AfterOverrun::MakesUpFor(limit)) => format!(
-            "The loop makes up for {} in a row at most and drops the others: each run of them is at least one overrun.",
+            "The loop was seen to make up for up to {} in a row and to drop others: each run of them is at least one overrun.",
             counted(limit, "period")
         ),
         Some(AfterOverrun::Unknown) | None => {

@@ -100,7 +100,7 @@ fn a_row_of_cycles_is_not_called_one() {
             of(1, 0, 0),
             "6 or more of 6,997",
             "the longest stretch without waiting at least 6.80 ms, 7 cycles in a row",
-            "The loop catches up: each of these is an overrun.",
+            "The loop was seen to catch up: each of these is an overrun.",
             "7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
         ),
@@ -116,7 +116,7 @@ fn a_row_of_cycles_is_not_called_one() {
             of(0, 0, 1),
             "1 to 6 or more of 6,991",
             "the longest stretch without waiting at least 6.80 ms, up to 7 cycles in a row",
-            "The loop makes up for 3 periods in a row at most and drops the others: each run of them is at least one overrun.",
+            "The loop was seen to make up for up to 3 periods in a row and to drop others: each run of them is at least one overrun.",
             "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
             "longest without a wait us",
         ),
@@ -124,7 +124,7 @@ fn a_row_of_cycles_is_not_called_one() {
             of(0, 1, 0),
             "1 or more of 6,991",
             "the longest seen 6.80 ms",
-            "The loop skips these: each run of them is one overrun.",
+            "The loop was seen to skip these: each run of them is one overrun.",
             "the longest cycle took 6.80 ms",
             "longest us",
         ),
@@ -163,7 +163,7 @@ fn a_loop_that_did_not_always_catch_up_overran_between_so_often() {
     assert_eq!(
         over.verdict(),
         "arm fifo:80 took longer than 1.00 ms in 26 to 30 of 7,021 cycles, the longest stretch without waiting 6.80 ms, up to 7 cycles in a row. \
-         Of 7,021 periods 30 began before the previous cycle had ended. The loop catches up: those of these that it made up for are overruns."
+         Of 7,021 periods 30 began before the previous cycle had ended. The loop was seen to catch up: those of these that it made up for are overruns."
     );
 }
 
@@ -177,7 +177,7 @@ fn loops_that_do_not_do_the_same_are_told_one_by_one() {
     let said = both.verdict();
     assert!(
         said.ends_with(
-            " a fifo:60 catches up: each of these is an overrun. b fifo:60 skips these: each run of them is one overrun."
+            " a fifo:60 was seen to catch up: each of these is an overrun. b fifo:60 was seen to skip these: each run of them is one overrun."
         ),
         "{said}"
     );
