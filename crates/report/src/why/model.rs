@@ -9,7 +9,7 @@ use punctual_blame::{
     Turn, Who, is_nesting_known, summarize,
 };
 use punctual_recording::episode::Victim;
-use punctual_recording::{Document, Episode, Followed, RecorderSummary, Stage};
+use punctual_recording::{Document, Episode, Followed, OverrunCount, RecorderSummary, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -252,6 +252,8 @@ pub struct WhyReport<'a> {
     pub followed: Option<(u64, u64)>,
     /// For somebody else's loops, which were followed with a period: whether they still run.
     pub loops: Option<FollowedLoops>,
+    /// For loops whose period is the threshold: how many of their cycles took longer, by name and policy.
+    pub overruns: Vec<(String, OverrunCount)>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
     /// What to do where most of the lateness is what every wakeup takes.
@@ -307,6 +309,7 @@ impl<'a> WhyReport<'a> {
             measured_nothing: false,
             followed: None,
             loops: None,
+            overruns: Vec::new(),
             without_evidence: Vec::new(),
             above_ordinary: None,
             fewer_void: None,

@@ -7,7 +7,7 @@ use crate::layout::{agreeing, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
-use punctual_recording::{RecorderSummary, Stage, format_ns};
+use punctual_recording::{RecorderSummary, Stage, format_ns, printable};
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
 const WORTH_SAYING_FIRST: u128 = 1;
@@ -15,11 +15,13 @@ const WORTH_SAYING_FIRST: u128 = 1;
 const OWN_WORTH_SAYING: u128 = 5;
 /// So many episodes have to be known before a threshold is taken from them.
 const ENOUGH: usize = 10;
+/// The cycles of so many loops are said.
+const MAX_LOOPS: usize = 3;
 
 /// The notes on a report, by who has to know them.
 pub(super) struct Notes {
-    /// What every reader has to know: what was not measured as it was asked for, and much time that is unknown though the table
-    /// names somebody for it.
+    /// What every reader has to know: what was not measured as it was asked for, how many cycles the late wakeups are, and much time
+    /// that is unknown though the table names somebody for it.
     pub(super) first: Vec<String>,
     /// What else the shares leave out, the most important ones first.
     pub(super) more: Vec<String>,
@@ -41,7 +43,11 @@ impl Notes {
         more.extend(report.left_out_for_room());
         more.extend(little);
         Notes {
-            first: report.conditions.iter().cloned().chain(taken_by_the_recording(report)).chain(much).collect(),
+            first: (report.conditions.iter().cloned())
+                .chain(cycles_that_overran(report))
+                .chain(taken_by_the_recording(report))
+                .chain(much)
+                .collect(),
             more,
             not_seen: report.blind.iter().map(|note| format!("not seen: {note}")).collect(),
         }
@@ -100,6 +106,21 @@ impl WhyReport<'_> {
         let rounded_ns = microseconds.div_ceil(unit).saturating_mul(unit).saturating_mul(1_000);
         recorder.threshold_ns.is_some_and(|had_ns| rounded_ns > had_ns).then_some(rounded_ns)
     }
+}
+
+/// How many cycles of loops took too long, as other answers count them: a cycle may hold several wakeups, and what looks like one
+/// may be several cycles. Nothing where that is the number of late wakeups.
+fn cycles_that_overran(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
+    let (late, threshold) = (report.late(), report.threshold());
+    let others =
+        report.overruns.iter().filter(move |(_, overruns)| overruns.most > 0 && overruns.exact() != Some(late));
+    others.take(MAX_LOOPS).map(move |(measure, overruns)| {
+        format!(
+            "a wakeup is not always a cycle: {} of {} took longer than {threshold}, as `punctual report` counts them",
+            overruns.of_cycles_in_words(),
+            printable(measure)
+        )
+    })
 }
 
 /// That much of the late time is what the recording itself took, at the ends of waits too.
@@ -220,6 +241,7 @@ mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use crate::why::{EpisodeView, FollowedLoops};
+    use punctual_recording::OverrunCount;
     use std::path::Path;
 
     #[test]
@@ -235,6 +257,26 @@ mod tests {
         assert_eq!((first.as_str(), third.as_str()), ("the load failed", "not seen: what the host takes"), "{all:?}");
         assert!(second.starts_with("of 3 late wakeups 2 left no evidence because the budget"), "{second}");
         assert_eq!(notes.of_this_recording().len(), 2);
+    }
+
+    #[test]
+    fn the_cycles_that_overran_are_said_beside_the_wakeups_that_were_late() {
+        let (threshold_ns, stage) = (Some(1_333_333), Stage::Response);
+        let recorder = RecorderSummary { late: 116, kept: 1, threshold_ns, stage, ..RecorderSummary::default() };
+        let episodes = vec![EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Irq, "nic", 100)]) }];
+        let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+        let seen = OverrunCount { least: 15, most: 116, may_be_more: true, cycles: 12_525, may_be_more_cycles: false };
+        let mut first = |overruns| {
+            report.overruns = vec![("loop fifo:80".to_owned(), overruns)];
+            Notes::of(&report).first.concat()
+        };
+        assert_eq!(
+            first(seen),
+            "a wakeup is not always a cycle: 15 to 116 or more of 12,525 cycles of loop fifo:80 took longer than 1.33 ms, as `punctual \
+             report` counts them"
+        );
+        assert_eq!(first(OverrunCount { least: 116, may_be_more: false, ..seen }), "");
+        assert_eq!(first(OverrunCount { least: 0, most: 0, ..seen }), "");
     }
 
     #[test]

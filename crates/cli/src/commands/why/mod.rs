@@ -9,7 +9,7 @@ use anyhow::Context;
 use evidence::{Evidence, gather};
 use punctual_blame::folded;
 use punctual_recording::{
-    Document, Error, ErrorKind, RecorderSummary, Recording, read_handler_sums, read_recorder_summary,
+    Document, Error, ErrorKind, RecorderSummary, Recording, Stage, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, one_episode, text, whole_text};
 use punctual_report::why::{cost, handlers};
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
         report = report.of_thread(only);
     }
     report.functions_left_out = functions_left_out;
-    add_commands(&mut report, document);
+    complete(&mut report, &recording);
     if let Some(file) = &arguments.html {
         let page = punctual_report::why::page::html(&report, &lateness, document);
         code = code.max(artifacts.write(file, page));
@@ -74,15 +74,29 @@ pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8
     Ok(code)
 }
 
-/// Adds the commands that record the same once more, differently.
-fn add_commands(report: &mut WhyReport<'_>, document: &Document) {
-    let loads = punctual_load::names();
+/// Adds how many cycles of loops took too long, and the commands that record the same once more, differently.
+fn complete(report: &mut WhyReport<'_>, recording: &Recording) {
+    add_cycles(report, recording);
+    let (document, loads) = (recording.document(), punctual_load::names());
     let named_ns = report.higher_threshold_ns();
     report.without_evidence = after_no_evidence(document, report.recorder.as_ref(), &loads);
     report.above_ordinary = above_ordinary(document, report.recorder.as_ref(), &loads);
     report.fewer_void = fewer_void(document, report.recorder.as_ref(), &loads);
     report.more_kept = more_kept(document, report.recorder.as_ref(), named_ns, &loads);
     report.more_samples = more_samples(document, report.recorder.as_ref(), &loads);
+}
+
+/// Adds how many cycles took too long, where late are the wakeups of loops that took longer than their period. It says nothing of
+/// one thread among others, nor where wakeups cannot be read, which the evidence does not need.
+fn add_cycles(report: &mut WhyReport<'_>, recording: &Recording) {
+    let period_ns = recording.document().followed.as_ref().and_then(|followed| followed.period_ns);
+    let is_of_cycles = |recorder: &RecorderSummary| {
+        report.only.is_none() && recorder.stage == Stage::Response && recorder.threshold_ns == period_ns
+    };
+    if let Some(period_ns) = period_ns.filter(|_| report.recorder.as_ref().is_some_and(is_of_cycles)) {
+        let cycles = recording.cycles(period_ns).unwrap_or_default();
+        report.overruns = cycles.into_iter().map(|(measure, count)| (measure, count.overrun_count())).collect();
+    }
 }
 
 /// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
