@@ -20,8 +20,8 @@ const MAX_LOOPS: usize = 3;
 
 /// The notes on a report, by who has to know them.
 pub(super) struct Notes {
-    /// What every reader has to know: what was not measured as it was asked for, how many cycles the late wakeups are, and much time
-    /// that is unknown though the table names somebody for it.
+    /// What every reader has to know: what was not measured as it was asked for, how many cycles the late wakeups are, why much is
+    /// void, and much time that is unknown though the table names somebody for it.
     pub(super) first: Vec<String>,
     /// What else the shares leave out, the most important ones first.
     pub(super) more: Vec<String>,
@@ -36,7 +36,9 @@ impl Notes {
         let within = (within_ns > 0).then(|| unknown_within(report.stage(), within_ns));
         let (much, little) = if is_much { (within, None) } else { (None, within) };
         let mut more = report.recorder.as_ref().map(|recorder| not_kept(report, recorder)).unwrap_or_default();
-        more.extend(super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref())));
+        let void = super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref()));
+        let (much_void, little_void) = if report.leaves_out_much() { (void, None) } else { (None, void) };
+        more.extend(little_void);
         more.extend(of_other_threads(report));
         more.extend(of_namesakes(report));
         more.extend(nesting_unknown(report));
@@ -45,6 +47,7 @@ impl Notes {
         Notes {
             first: (report.conditions.iter().cloned())
                 .chain(cycles_that_overran(report))
+                .chain(much_void)
                 .chain(taken_by_the_recording(report))
                 .chain(much)
                 .collect(),

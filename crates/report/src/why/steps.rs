@@ -7,8 +7,8 @@ use crate::NextStep;
 use punctual_blame::Kind;
 
 /// One thread alone, if it was late for another reason than most; a higher threshold, if most was what every wakeup takes; and what
-/// would change the leading causes, each with the command that prints its page. Last what leaves less out, if that was much. At most
-/// two.
+/// would change the leading causes, each with the command that prints its page. Last what leaves less out, if that was much; first, if
+/// that was most, because advice then rests on a small part. At most two.
 pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
     let mut steps: Vec<NextStep> = apart::step(report).into_iter().collect();
     let is_ordinary = report.leading().is_some_and(|(kind, ..)| kind == Kind::KernelWake);
@@ -22,7 +22,8 @@ pub(super) fn next(report: &WhyReport<'_>) -> Vec<NextStep> {
         steps.extend_from_slice(&report.without_evidence);
     } else if let Some(step) = leaving_out_less(report).filter(|_| above_ordinary.is_none()) {
         steps.truncate(advice::MAX_SHOWN - 1);
-        steps.push(step.clone());
+        let place = if report.leaves_out_most() { 0 } else { steps.len() };
+        steps.insert(place, step.clone());
     }
     steps.truncate(advice::MAX_SHOWN);
     steps
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn where_much_is_left_out_the_last_step_leaves_out_less() {
+    fn where_much_is_left_out_the_last_step_leaves_out_less_and_the_first_where_that_is_most() {
         let told = |whole: usize, void: &[u64], without: u64| {
             let mut episodes: Vec<EpisodeView> =
                 (0..whole).map(|_| of_parts(&[(Kind::Lock, "flusher", 100)])).collect();
@@ -128,16 +129,17 @@ mod tests {
             let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
             report.fewer_void = Some(NextStep::new("loses less", "lower rate".to_owned()));
             report.more_kept = Some(NextStep::new("keeps more", "higher threshold".to_owned()));
-            let steps = next(&report);
-            assert!(steps[0].command.contains("--explain lock") && steps.len() <= 2, "{steps:?}");
-            steps.get(1).map(|step| step.command.clone())
+            next(&report).into_iter().map(|step| step.command).collect::<Vec<_>>()
         };
-        let (rate, threshold) = (Some("lower rate".to_owned()), Some("higher threshold".to_owned()));
-        assert_eq!(told(30, &[], 0), None);
-        assert_eq!(told(30, &[90_000_000; 2], 1), None);
-        assert_eq!(told(30, &[90_000_000; 4], 1), rate);
-        assert_eq!(told(30, &[90_000_000; 4], 40), threshold);
+        let (rate, threshold, lock) = ("lower rate", "higher threshold", "punctual why --explain lock");
+        assert_eq!(told(30, &[], 0), [lock]);
+        assert_eq!(told(30, &[90_000_000; 2], 1), [lock]);
+        assert_eq!(told(30, &[90_000_000; 4], 1), [lock, rate]);
+        assert_eq!(told(30, &[90_000_000; 4], 20), [lock, threshold]);
+        assert_eq!(told(30, &[90_000_000; 4], 40), [threshold, lock]);
         // A single one, and the longest that was seen.
-        assert_eq!(told(30, &[503_000_000], 0), rate);
+        assert_eq!(told(30, &[503_000_000], 0), [lock, rate]);
+        // Few, which have most of the time.
+        assert_eq!(told(30, &[1_600_000_000; 2], 0), [rate, lock]);
     }
 }

@@ -1,12 +1,14 @@
-//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests`; of handlers against their limits.
+//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests`; what shares leave out, in `left_out`; of handlers
+//! against their limits.
 
+mod left_out;
 mod requests;
 
 use crate::why::advice::is_own_work_to_blame;
 use crate::why::cost::MIN_COUNTED_NS;
 use crate::why::ends::{End, tells_the_end, told};
 use crate::why::model::{OnlyThread, WhyReport};
-use crate::why::words::{beside, is_much, percent};
+use crate::why::words::{beside, percent};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{Document, HandlerSum, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -165,11 +167,7 @@ impl WhyReport<'_> {
             self.how_many(),
             percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
-            match (self.of_responses(), self.whole()) {
-                (false, _) => " of lateness",
-                (true, 1) => " that it took",
-                (true, _) => " that they took",
-            },
+            self.of_which_time(),
             if is_whole {
                 kind.cause(&self.who(&self.named(first), first.cgroup.as_deref(), first.turn))
             } else {
@@ -189,9 +187,10 @@ impl WhyReport<'_> {
             (_, 0) => String::new(),
             (_, own) => format!(" Their own work: {}.", percent(own, self.late_ns())),
         };
+        let (second, last) = self.left_out_second_or_last();
         let _ = write!(
             verdict,
-            ".{}{}{own} Unknown: {}, out of sight: {}.",
+            ".{second}{}{}{own} Unknown: {}, out of sight: {}.",
             self.others_may_be_late(),
             self.largest_single_in_words(),
             percent(self.summary.unknown_ns, self.late_ns()),
@@ -201,7 +200,7 @@ impl WhyReport<'_> {
             verdict.push_str(&self.ends_of_waits());
         }
         verdict.push_str(&self.only_seem_late());
-        verdict.push_str(&self.left_out("Left out of these shares"));
+        verdict.push_str(&last);
         verdict
     }
 
@@ -274,51 +273,6 @@ impl WhyReport<'_> {
             true => format!("{cut}{wakeups} {exceeded}; no evidence of {it} was kept, so {unknown}."),
             false => format!("{cut}{wakeups} {exceeded}; {its} evidence is incomplete, so {unknown}."),
         }
-    }
-
-    /// How many late wakeups are void, left no evidence, and are gone from the recording.
-    pub(crate) fn left_out_counts(&self) -> [u64; 3] {
-        let void = (self.episodes.len() - self.whole()) as u64;
-        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
-        [void, without, self.missing()]
-    }
-
-    /// Whether the verdict leaves out much: many of what was late, or the longest that was seen.
-    pub(crate) fn leaves_out_much(&self) -> bool {
-        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
-        let longest = |is_void: bool| {
-            let own = self.episodes.iter().filter(|episode| episode.void.is_some() == is_void);
-            own.map(|episode| episode.total_ns).max()
-        };
-        is_much(left_out, left_out.saturating_add(self.whole() as u64)) || longest(true) > longest(false)
-    }
-
-    /// Late wakeups about whose causes the verdict says nothing, if there are any.
-    pub(crate) fn left_out(&self, of_what: &str) -> String {
-        let counts = self.left_out_counts();
-        let left_out = counts.into_iter().fold(0, u64::saturating_add);
-        let parts: Vec<String> = counts
-            .into_iter()
-            .zip(["void", "without evidence", "gone from the recording"])
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", grouped(count)))
-            .collect();
-        if parts.is_empty() {
-            return String::new();
-        }
-        let all = left_out.saturating_add(self.whole() as u64);
-        // The shares above belong to the others: nothing unknown among them says anything about these.
-        let unexplained = if !is_much(left_out, all) {
-            String::new()
-        } else {
-            format!(
-                " So {} of {} {} not explained.",
-                grouped(left_out),
-                counted(all, &format!("late {}", self.nouns().0)),
-                agreeing(left_out, "is", "are")
-            )
-        };
-        format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
 }
 

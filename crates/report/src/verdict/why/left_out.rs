@@ -1,0 +1,176 @@
+//! What the shares of a verdict leave out: void episodes, late wakeups without evidence, and those that are gone from the recording.
+
+use crate::why::model::{EpisodeView, WhyReport};
+use crate::why::words::{is_much, percent};
+use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
+
+impl WhyReport<'_> {
+    /// How many late wakeups are void, left no evidence, and are gone from the recording.
+    pub(crate) fn left_out_counts(&self) -> [u64; 3] {
+        let void = (self.episodes.len() - self.whole()) as u64;
+        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
+        [void, without, self.missing()]
+    }
+
+    /// The longest episode of which something is concluded, or of the void ones, ns; 0 if there is none.
+    fn longest_ns(&self, is_void: bool) -> u64 {
+        let own = self.episodes.iter().filter(|episode| episode.void.is_some() == is_void);
+        own.map(|episode| episode.total_ns).max().unwrap_or(0)
+    }
+
+    /// The same of void requests, which may hold a wait for the next one: they took no longer than that.
+    pub(super) fn longest_void_ns(&self) -> u64 {
+        self.longest_ns(true)
+    }
+
+    /// How late void episodes were in all, ns; requests at most.
+    pub(crate) fn void_ns(&self) -> u64 {
+        let void = self.episodes.iter().filter(|episode| episode.void.is_some());
+        void.map(|episode: &EpisodeView| episode.total_ns).fold(0, u64::saturating_add)
+    }
+
+    /// Whether void episodes have more of the late time than those that the shares are of.
+    fn is_mostly_void(&self) -> bool {
+        self.void_ns() > self.late_ns()
+    }
+
+    /// Whether the verdict leaves out much: many of what was late, much of its time, or the longest that was seen.
+    pub(crate) fn leaves_out_much(&self) -> bool {
+        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
+        is_much(left_out, left_out.saturating_add(self.whole() as u64))
+            || is_much(self.void_ns(), self.void_ns().saturating_add(self.late_ns()))
+            || self.longest_ns(true) > self.longest_ns(false)
+    }
+
+    /// Whether that is most of it, by number or by time: then what is advised rests on a small part.
+    pub(crate) fn leaves_out_most(&self) -> bool {
+        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
+        left_out > self.whole() as u64 || self.is_mostly_void()
+    }
+
+    /// What follows the time that the shares are of: ` of lateness`, ` that they took`.
+    pub(super) fn of_which_time(&self) -> String {
+        let is_all = self.left_out_counts().iter().all(|count| *count == 0);
+        match (self.of_responses(), is_all, self.whole()) {
+            (false, ..) => " of lateness".to_owned(),
+            (true, true, 1) => " that it took".to_owned(),
+            (true, true, _) => " that they took".to_owned(),
+            (true, false, whole) => format!(" that {} of them took", grouped(whole as u64)),
+        }
+    }
+
+    /// What is left out, to follow the first sentence if it has most of the time, or the last.
+    pub(super) fn left_out_second_or_last(&self) -> (String, String) {
+        let left_out = self.left_out("Left out of these shares");
+        if self.is_mostly_void() { (left_out, String::new()) } else { (String::new(), left_out) }
+    }
+
+    /// Late wakeups about whose causes the verdict says nothing, if there are any.
+    pub(crate) fn left_out(&self, of_what: &str) -> String {
+        let counts = self.left_out_counts();
+        let left_out = counts.into_iter().fold(0, u64::saturating_add);
+        let parts: Vec<String> = counts
+            .into_iter()
+            .zip([
+                ("void", self.time_of_void()),
+                ("without evidence", String::new()),
+                ("gone from the recording", String::new()),
+            ])
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, (what, time))| format!("{} {what}{time}", grouped(count)))
+            .collect();
+        if parts.is_empty() {
+            return String::new();
+        }
+        let all = left_out.saturating_add(self.whole() as u64);
+        // The shares above belong to the others: nothing unknown among them says anything about these.
+        let unexplained = if !is_much(left_out, all) {
+            String::new()
+        } else {
+            format!(
+                " So {} of {} {} not explained.",
+                grouped(left_out),
+                counted(all, &format!("late {}", self.nouns().0)),
+                agreeing(left_out, "is", "are")
+            )
+        };
+        format!(" {of_what}: {}.{unexplained}", parts.join(", "))
+    }
+
+    /// How much time void episodes have, and which share of all that is known: ` (26.4 s, 94.8 % of all late time)`.
+    fn time_of_void(&self) -> String {
+        let ([void, without, missing], ns) = (self.left_out_counts(), self.void_ns());
+        let known = if without > 0 || missing > 0 { " that is known" } else { "" };
+        let (up_to, longest_ns) = match self.stage() {
+            Stage::Request => ("up to ", 0),
+            _ => ("", self.longest_ns(true)),
+        };
+        // Of requests the first sentence names it.
+        let longest = match void > 1 && longest_ns > self.longest_ns(false) {
+            true => format!(", the longest {}", format_ns(longest_ns)),
+            false => String::new(),
+        };
+        let share = percent(ns, ns.saturating_add(self.late_ns()));
+        format!(" ({up_to}{}, {share} of all late time{known}{longest})", format_ns(ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::tests::of_parts;
+    use punctual_blame::Kind;
+    use std::path::Path;
+
+    fn void(ms: u64) -> EpisodeView {
+        EpisodeView { void: Some("overwritten".to_owned()), total_ns: ms * 1_000_000, ..of_parts(&[]) }
+    }
+
+    /// The verdict on some of 100 ms that are whole, and on void ones of so many ms.
+    fn told(stage: Stage, whole: usize, void_ms: &[u64], without: u64) -> String {
+        let mut episodes: Vec<EpisodeView> =
+            (0..whole).map(|_| of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])).collect();
+        episodes.extend(void_ms.iter().map(|ms| void(*ms)));
+        let kept = episodes.len() as u64;
+        let recorder = RecorderSummary {
+            threshold: "60ms".to_owned(),
+            threshold_ns: Some(60_000_000),
+            stage,
+            late: kept + without,
+            kept,
+            ..RecorderSummary::default()
+        };
+        WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+    }
+
+    #[test]
+    fn void_requests_that_took_most_of_the_time_are_the_second_sentence() {
+        let most = told(Stage::Request, 2, &[1_800, 2_000], 0);
+        assert!(
+            most.starts_with(
+                "4 requests took longer than 60.0 ms, the slowest at least 100 ms (a void one up to 2.00 s): 90.0 % of the 200 ms that \
+                 2 of them took was waiting for store"
+            ),
+            "{most}"
+        );
+        let time = " Left out of these shares: 2 void (up to 3.80 s, 95.0 % of all late time). So 2 of 4 late requests are not explained.";
+        assert!(most.contains(&format!("at most 90.0 ms of one.{time} Their own work: ")), "{most}");
+        let some = told(Stage::Request, 2, &[100], 0);
+        let time = " Left out of these shares: 1 void (up to 100 ms, 33.3 % of all late time). So 1 of 3 late requests is not explained.";
+        assert!(some.ends_with(time), "{some}");
+        assert!(some.contains(", the slowest at least 100 ms: "), "{some}");
+        assert!(!told(Stage::Request, 2, &[], 0).contains("Left out"));
+    }
+
+    #[test]
+    fn the_time_of_void_wakeups_is_certain_and_the_longest_of_several_is_named() {
+        for (void_ms, without, expected) in [
+            (&[300, 400][..], 0, "2 void (700 ms, 87.5 % of all late time, the longest 400 ms). So 2 of 3"),
+            (&[60, 40][..], 0, "2 void (100 ms, 50.0 % of all late time). So 2 of 3"),
+            (&[300][..], 7, "1 void (300 ms, 75.0 % of all late time that is known), 7 without evidence. So 8 of 9"),
+        ] {
+            let told = told(Stage::Total, 1, void_ms, without);
+            assert!(told.contains(&format!(" Left out of these shares: {expected} late wakeups")), "{told}");
+        }
+    }
+}
