@@ -241,9 +241,13 @@ impl Watch {
         if let Some(irq_ns) = wakeup.irq_ns {
             self.deliveries.record(irq_ns);
         }
-        let Some(threshold_ns) = self.threshold_ns.filter(|threshold_ns| value_ns > *threshold_ns) else {
+        let Some(threshold_ns) = self.threshold_ns else {
+            self.summary.not_judged += 1;
             return;
         };
+        if value_ns <= threshold_ns {
+            return;
+        }
         self.summary.late += 1;
         self.requests.was_late(wakeup.tid, expected_ns.saturating_add(value_ns));
         if !self.budget.take() {

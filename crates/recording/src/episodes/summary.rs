@@ -15,6 +15,10 @@ pub struct RecorderSummary {
     pub threshold_ns: Option<u64>,
     /// Samples per second and CPU; 0: none.
     pub sample_rate: u32,
+    /// Wakeups or requests that came before a quantile was known, see [`RecorderSummary::MIN_FOR_QUANTILE`]: whether they were late is not
+    /// known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_judged: u64,
     /// Wakeups that exceeded it.
     pub late: u64,
     /// Those that were kept as episodes, including void ones.

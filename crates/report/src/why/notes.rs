@@ -39,6 +39,7 @@ impl Notes {
         let void = super::void::in_words(report.episodes.iter().filter_map(|episode| episode.void.as_deref()));
         let (much_void, little_void) = if report.leaves_out_much() { (void, None) } else { (None, void) };
         more.extend(little_void);
+        more.extend(report.note_on_not_judged());
         more.extend(of_other_threads(report));
         more.extend(of_namesakes(report));
         more.extend(nesting_unknown(report));

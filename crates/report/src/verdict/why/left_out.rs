@@ -1,4 +1,5 @@
-//! What the shares of a verdict leave out: void episodes, late wakeups without evidence, and those that are gone from the recording.
+//! What the shares of a verdict leave out: void episodes, late wakeups without evidence, and those that are gone from the recording; and
+//! what came before there was a threshold.
 
 use crate::why::model::{EpisodeView, WhyReport};
 use crate::why::words::{is_much, percent};
@@ -97,6 +98,64 @@ impl WhyReport<'_> {
         format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
 
+    /// How many wakeups or requests came before the quantile was known that they would have been compared with, and whether they were counted: of
+    /// an older recording no more is known than how many it takes.
+    fn not_judged(&self) -> (u64, bool) {
+        let is_quantile = |recorder: &&RecorderSummary| recorder.threshold.starts_with('p');
+        let recorder = self.recorder.as_ref().filter(is_quantile).filter(|recorder| recorder.threshold_ns.is_some());
+        match recorder.map(|recorder| recorder.not_judged) {
+            None => (0, true),
+            Some(0) => (RecorderSummary::MIN_FOR_QUANTILE, false),
+            Some(count) => (count, true),
+        }
+    }
+
+    /// Requests that were compared with the threshold, where not all of them were and that is known; of all threads.
+    pub(super) fn judged(&self) -> Option<u64> {
+        match self.not_judged() {
+            (0, _) | (_, false) => None,
+            (not_judged, true) => self.recognised().map(|all| all.saturating_sub(not_judged)),
+        }
+    }
+
+    /// Whether so many requests were not compared with it that the verdict says so.
+    fn is_much_not_judged(&self) -> bool {
+        let (not_judged, _) = self.not_judged();
+        self.recognised().is_some_and(|all| is_much(not_judged, all))
+    }
+
+    /// A note that some were not compared with it, if the verdict does not say so.
+    pub(crate) fn note_on_not_judged(&self) -> Option<String> {
+        let (not_judged, _) = self.not_judged();
+        (not_judged > 0 && !self.is_much_not_judged()).then(|| format!("the {}", self.not_judged_in_words()))
+    }
+
+    /// The same at the end of the verdict, if it is much; with the longest of all, if that is longer than those that were late.
+    pub(super) fn much_not_judged(&self) -> String {
+        if !self.is_much_not_judged() {
+            return String::new();
+        }
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let longest_ns = times.map_or(0, |times| times.max_ns);
+        let longest = match longest_ns > self.longest_ns(true).max(self.longest_ns(false)) && self.only.is_none() {
+            true => format!("; the longest of all took up to {}", format_ns(longest_ns)),
+            false => String::new(),
+        };
+        format!(" The {}{longest}.", self.not_judged_in_words())
+    }
+
+    fn not_judged_in_words(&self) -> String {
+        let (not_judged, is_counted) = self.not_judged();
+        let needed = RecorderSummary::MIN_FOR_QUANTILE;
+        let quantile = self.recorder.as_ref().map_or("", |recorder| &recorder.threshold);
+        format!(
+            "first {}{} were not judged, because {quantile} is known only after {} (a time, such as --why 5ms, judges all)",
+            counted(not_judged, self.nouns().0),
+            if is_counted { "" } else { " or more" },
+            grouped(needed),
+        )
+    }
+
     /// How much time void episodes have, and which share of all that is known: ` (26.4 s, 94.8 % of all late time)`.
     fn time_of_void(&self) -> String {
         let ([void, without, missing], ns) = (self.left_out_counts(), self.void_ns());
@@ -120,6 +179,7 @@ mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use punctual_blame::Kind;
+    use punctual_recording::RequestTimes;
     use std::path::Path;
 
     fn void(ms: u64) -> EpisodeView {
@@ -172,5 +232,47 @@ mod tests {
             let told = told(Stage::Total, 1, void_ms, without);
             assert!(told.contains(&format!(" Left out of these shares: {expected} late wakeups")), "{told}");
         }
+    }
+
+    /// A tail is only known after many requests, and the longest of them may be among those.
+    #[test]
+    fn requests_before_the_quantile_was_known_are_not_said_to_have_been_in_time() {
+        let told = |requests: u64, not_judged: u64, late: u64| {
+            let episodes: Vec<EpisodeView> = (0..late).map(|_| of_parts(&[(Kind::Wait, "store", 100)])).collect();
+            let times = RequestTimes { max_ns: 648_000_000, ..RequestTimes::default() };
+            let recorder = RecorderSummary {
+                threshold: "p99".to_owned(),
+                threshold_ns: Some(60_000_000),
+                stage: Stage::Request,
+                requests: Some(requests),
+                request_times: Some(times),
+                not_judged,
+                late,
+                kept: late,
+                ..RecorderSummary::default()
+            };
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+            (report.verdict(), report.note_on_not_judged())
+        };
+        let why = "were not judged, because p99 is known only after 1,000 (a time, such as --why 5ms, judges all)";
+        let longest = "; the longest of all took up to 648 ms.";
+        let (some, note) = told(1_153, 1_089, 1);
+        assert!(some.starts_with("1 of 64 judged requests took longer than 60.0 ms (p99): "), "{some}");
+        assert!(
+            some.ends_with(&format!(" The first 1,089 requests {why}{longest}")) && note.is_none(),
+            "{some} {note:?}"
+        );
+        let (none, _) = told(1_153, 1_089, 0);
+        let expected = format!(
+            "None of the 64 requests that were judged took longer than 60.0 ms (p99). The first 1,089 requests {why}{longest}"
+        );
+        assert_eq!(none, expected);
+        // A recording that did not count them.
+        let (older, _) = told(1_153, 0, 1);
+        assert!(older.starts_with("1 of 1,153 recognised requests "), "{older}");
+        assert!(older.contains(&format!(" The first 1,000 requests or more {why}")), "{older}");
+        let (many, note) = told(20_000, 1_089, 1);
+        assert!(!many.contains("not judged"), "{many}");
+        assert_eq!(note, Some(format!("the first 1,089 requests {why}")));
     }
 }

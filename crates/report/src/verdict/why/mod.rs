@@ -143,7 +143,7 @@ impl WhyReport<'_> {
 
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
-        let verdict = self.verdict_on_evidence();
+        let verdict = self.verdict_on_evidence() + &self.much_not_judged();
         match &self.failure {
             Some(failure) => format!("{verdict} {failure}"),
             None => verdict,
@@ -307,7 +307,7 @@ mod tests {
             threshold: "p99".into(),
             threshold_ns: (late > 0).then_some(131_000_000),
             stage: Stage::Request,
-            requests: Some(if late > 0 { 1_103 } else { 766 }),
+            requests: Some(if late > 0 { 21_103 } else { 766 }),
             late,
             kept: late,
             ..RecorderSummary::default()
@@ -324,7 +324,7 @@ mod tests {
         let void = || EpisodeView { void: Some("overwritten".into()), threshold_ns: 0, ..of_parts(&[]) };
         assert_eq!(
             of(1, vec![void()]),
-            "1 of 1,103 recognised requests took longer than 131 ms (p99); its evidence is incomplete, so its cause is unknown."
+            "1 of 21,103 recognised requests took longer than 131 ms (p99); its evidence is incomplete, so its cause is unknown."
         );
         assert!(of(2, vec![void(), void()]).ends_with("; their evidence is incomplete, so their causes are unknown."));
         let known = requests(vec![of_parts(&[(Kind::Wait, "store", 90)])]);

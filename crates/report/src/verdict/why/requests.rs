@@ -80,6 +80,8 @@ impl WhyReport<'_> {
                 self.are_maybe_parts()
             ),
             Some(0) => "No request was recognised".to_owned(),
+            Some(_) if self.judged() == Some(0) => "No request was judged".to_owned(),
+            Some(_) if self.judged().is_some() => self.none_of_the_judged(),
             Some(1) => format!(
                 "The one request that was recognised took no longer than {}{}",
                 self.threshold(),
@@ -95,6 +97,18 @@ impl WhyReport<'_> {
         }
     }
 
+    /// The same of those that came when there was a threshold.
+    fn none_of_the_judged(&self) -> String {
+        let judged = self.judged().unwrap_or(0);
+        format!(
+            "None of the {} that {} judged {}{}",
+            counted(judged, "request"),
+            agreeing(judged, "was", "were"),
+            self.exceeded(judged),
+            self.but_untold()
+        )
+    }
+
     /// Those that were surely late, if what was seen of them is right: of the others nothing but time without a request, or time of which
     /// nothing tells whether a request was waiting, is beyond the threshold.
     fn surely_late(&self) -> u64 {
@@ -103,9 +117,12 @@ impl WhyReport<'_> {
 
     /// So many, of how many if that was counted.
     pub(crate) fn of_all(&self, count: u64) -> String {
-        let all = self.recorder.as_ref().and_then(|recorder| recorder.requests).filter(|_| self.only.is_none());
-        match all.filter(|all| *all >= count) {
-            Some(all) => format!("{} of {}", grouped(count), counted(all, "recognised request")),
+        let recognised = self.recorder.as_ref().and_then(|recorder| recorder.requests);
+        let recognised = recognised.map(|all| (all, "recognised request"));
+        let judged = self.judged().map(|judged| (judged, "judged request"));
+        let all = judged.or(recognised).filter(|(all, _)| self.only.is_none() && *all >= count);
+        match all {
+            Some((all, requests)) => format!("{} of {}", grouped(count), counted(all, requests)),
             None => counted(count, self.nouns().0),
         }
     }
