@@ -237,7 +237,7 @@ impl CycleCount {
             AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) => self.if_each_period_overran(),
             AfterOverrun::Skips | AfterOverrun::Unknown => self.own_overruns(),
         };
-        (least, self.overruns.max(most))
+        (least, self.overruns.max(most).max(self.may_have_begun_within()))
     }
 
     /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in

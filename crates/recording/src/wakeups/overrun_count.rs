@@ -72,6 +72,20 @@ impl CycleCount {
             may_be_more_cycles: self.starved > 0 || most > cycles,
         }
     }
+
+    /// Where no cycle that was seen took too long: the periods without a wakeup that the wakeups that nobody saw leave over. A
+    /// cycle that nobody saw may have lasted into them.
+    pub fn may_have_begun_within(&self) -> u64 {
+        if self.overruns > 0 || self.unseen == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
+    }
+
+    /// Whether a cycle that nobody saw may have taken longer than this, ns. It ends before the thread is woken again: where its
+    /// timers show its periods, it lasted into no others than those without a wakeup and the one that begins with the next.
+    pub fn may_hide_longer_than(&self, limit_ns: u64, period_ns: u64) -> bool {
+        let is_bounded = self.cycles > 0 && self.on_grid == self.cycles && self.starved == 0;
+        let periods = self.not_woken.saturating_add(self.held).saturating_add(2);
+        self.unseen > 0 && !(is_bounded && periods.saturating_mul(period_ns) <= limit_ns)
+    }
 }
 
 #[cfg(test)]
@@ -105,11 +119,52 @@ mod tests {
             (CycleCount { overruns: 0, certain: 0, ..seen }, "0 of 12,525 cycles"),
             (CycleCount { overruns: 0, certain: 0, unseen: 3, ..seen }, "none seen of 12,525 cycles"),
             (CycleCount { cycles: 1, overruns: 1, certain: 0, unseen: 3, ..seen }, "0 to 1 or more of 1 cycle"),
+            // More periods were without a wakeup than wakeups were not seen.
+            (
+                CycleCount { overruns: 0, certain: 0, unseen: 13, not_woken: 16, ..on_grid },
+                "0 to 3 or more of 12,525 cycles",
+            ),
         ] {
             let found = count.overrun_count();
             assert_eq!(found.of_cycles_in_words(), words, "{count:?}");
             let is_number = !words.contains("to") && !words.contains("more") && !words.contains("seen");
             assert_eq!(found.exact().is_some(), is_number, "{words}");
         }
+    }
+
+    #[test]
+    fn periods_that_unseen_wakeups_leave_over_may_be_overruns_that_nobody_saw() {
+        let count = CycleCount {
+            cycles: 11_984,
+            on_grid: 11_984,
+            periods: 12_000,
+            not_woken: 16,
+            unseen: 13,
+            ..CycleCount::default()
+        };
+        assert_eq!((count.may_have_begun_within(), count.own_overruns_between()), (3, (0, 3)));
+        // No single wakeup shows them, and a forecast counts none.
+        assert_eq!((count.least_overruns(), count.own_overruns(), count.overran_beyond_wakeups()), (0, 0, false));
+        for none in [
+            CycleCount { not_woken: 13, ..count },
+            CycleCount { not_woken: 5, ..count },
+            // All cycles were seen, and none was too long: the loop slept meanwhile.
+            CycleCount { unseen: 0, ..count },
+        ] {
+            assert_eq!((none.may_have_begun_within(), none.own_overruns_between()), (0, (0, 0)), "{none:?}");
+        }
+    }
+
+    #[test]
+    fn a_cycle_that_nobody_saw_is_no_longer_than_the_periods_without_a_wakeup() {
+        let count =
+            CycleCount { cycles: 90, on_grid: 90, periods: 100, not_woken: 10, unseen: 8, ..CycleCount::default() };
+        assert!(count.may_hide_longer_than(11, 1) && !count.may_hide_longer_than(12, 1), "{count:?}");
+        assert!(CycleCount { held: 1, ..count }.may_hide_longer_than(12, 1));
+        // Nothing bounds it where the periods are not known, or hardly any began with a wakeup.
+        assert!(CycleCount { on_grid: 0, ..count }.may_hide_longer_than(1_000, 1));
+        assert!(CycleCount { starved: 1, ..count }.may_hide_longer_than(1_000, 1));
+        assert!(CycleCount { cycles: 0, on_grid: 0, ..count }.may_hide_longer_than(1_000, 1));
+        assert!(!CycleCount { unseen: 0, ..count }.may_hide_longer_than(0, 1));
     }
 }

@@ -25,12 +25,14 @@ impl LoopCycles {
         rows
     }
 
-    /// Judges the longest cycle by a limit, ns. If some threads' cycles cannot be counted, those of the others can
-    /// break the limit but not show that it was kept.
+    /// Judges the longest cycle by a limit, ns. If some threads' cycles cannot be counted, or some cycles were not seen, the
+    /// others can break the limit but not show that it was kept.
     pub fn judge(&self, limit_ns: u64) -> Limit {
         let longest_ns = self.longest_ns();
         let exceeded = longest_ns.is_some_and(|found| found > limit_ns);
-        let found_ns = longest_ns.filter(|_| exceeded || self.untold_names().is_none());
+        let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns, self.period_ns);
+        let is_known = self.untold_names().is_none() && !self.by_name.values().any(may_hide);
+        let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
 

@@ -30,6 +30,16 @@ impl LoopCycles {
                     " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
                     format_ns(longest)
                 ),
+                (Some(longest), None) => {
+                    let unseen: u64 = self.by_name.values().map(|count| count.unseen).sum();
+                    format!(
+                        " The limit on the cycles cannot be judged: {} {} not seen, and {} may have taken longer; the longest seen took {}.",
+                        counted(unseen, "wakeup"),
+                        agreeing(unseen, "was", "were"),
+                        agreeing(unseen, "its cycle", "their cycles"),
+                        format_ns(longest)
+                    )
+                }
                 _ => " No limit on the cycles can be judged: none was counted.".to_owned(),
             },
             Some(found) if limit.exceeded => {
@@ -52,7 +62,8 @@ impl LoopCycles {
         let rows: Vec<(&str, &CycleCount)> =
             self.worst_first().into_iter().filter(|(_, count)| count.cycles > 0).collect();
         let longest = rows.iter().map(|(_, count)| count.longest_ns).max()?;
-        let over: Vec<(String, String)> = (rows.iter().filter(|(_, count)| count.overruns > 0).take(MAX_NAMED))
+        let is_over = |(_, count): &&(&str, &CycleCount)| count.overrun_count().most > 0;
+        let over: Vec<(String, String)> = (rows.iter().filter(is_over).take(MAX_NAMED))
             .map(|(name, count)| {
                 let (often, longest) = (count.overrun_count().of_cycles_in_words(), longest_in_words(count));
                 let ending = match count.ending {
@@ -112,7 +123,9 @@ impl LoopCycles {
 /// The longest cycle, or the longest row of cycles without a wait in between.
 fn longest_in_words(count: &CycleCount) -> String {
     let longest = format_ns(count.longest_ns);
-    match (count.longest_row_in_words(), count.unseen) {
+    // What was in time is one cycle.
+    let row = count.longest_row_in_words().filter(|_| count.overruns > 0);
+    match (row, count.unseen) {
         // A stop after its cycle, which looks like a sleep within it, is none of it.
         (Some(row), 0) if count.longest_slept => format!("the longest stretch {longest} at most, {row}"),
         (Some(row), _) if count.longest_slept => format!("the longest stretch that was seen {longest} at most, {row}"),
@@ -134,7 +147,13 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     }
     let periods = counted(sum(&CycleCount::all_periods), "period");
     if within == 0 {
-        return format!(" Of {periods} {} began without a wakeup that was seen.", grouped(without));
+        let may_be_within = match sum(&CycleCount::may_have_begun_within) {
+            0 => String::new(),
+            left => {
+                format!("; unseen wakeups account for all but {}, into which a cycle may have lasted", grouped(left))
+            }
+        };
+        return format!(" Of {periods} {} began without a wakeup that was seen{may_be_within}.", grouped(without));
     }
     let unseen = match without - within {
         0 => String::new(),

@@ -73,6 +73,31 @@ fn cycles_that_nobody_saw_are_no_cycles_that_were_kept() {
 }
 
 #[test]
+fn periods_that_unseen_wakeups_leave_over_are_no_cycles_that_were_kept() {
+    let mut hidden = loops(&[("arm fifo:80", 11_984, 0, 860_000), ("log other", 20, 0, 500_000)]);
+    let arm = hidden.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.unseen, arm.periods, arm.not_woken, arm.on_grid) = (13, 12_000, 16, 11_984);
+    assert_eq!(
+        hidden.verdict(),
+        "arm fifo:80 took longer than 1.00 ms in 0 to 3 or more of 11,984 cycles, the longest seen 860 us. Of 12,000 periods 16 began \
+         without a wakeup that was seen; unseen wakeups account for all but 3, into which a cycle may have lasted."
+    );
+    assert!(hidden.text().contains(" 0 to 3 or more "), "{}", hidden.text());
+    let unjudged = hidden.judge(1_000_000);
+    assert_eq!((unjudged.found_ns, unjudged.exceeded), (None, false));
+    assert_eq!(
+        hidden.over_limit(&unjudged),
+        " The limit on the cycles cannot be judged: 13 wakeups were not seen, and their cycles may have taken longer; the longest seen took \
+         860 us."
+    );
+    // In 18 periods the thread woke again.
+    assert_eq!(hidden.judge(17_999_999).found_ns, None);
+    assert_eq!(hidden.judge(18_000_000).found_ns, Some(860_000));
+    // What was seen breaks a limit all the same.
+    assert_eq!(hidden.judge(859_999).found_ns, Some(860_000));
+}
+
+#[test]
 fn a_row_of_cycles_is_not_called_one() {
     let of = |made_up, skipped, limited| {
         let count = CycleCount {
