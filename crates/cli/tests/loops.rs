@@ -139,3 +139,60 @@ fn a_row_of_cycles_is_reported_as_one() {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
+
+/// 12 s of a loop that is in time wherever it was seen. A dozen wakeups were not, and after three of these another period has
+/// none.
+fn write_unseen(path: &Path) {
+    let task =
+        Task { measure: "my-loop fifo:80".into(), tid: 7, cpu: None, period_ns: 0, counters: Counters::default() };
+    let provenance = Provenance { started_ns: 1_000 * MS, ..Provenance::default() };
+    let mut writer = Writer::create(path, provenance, vec![task]).unwrap();
+    writer.followed_mut().period_ns = Some(MS);
+    writer.followed_mut().wakers = vec![Waker { kind: WakerKind::Timer, name: "sleep".into(), id: None }];
+    for cycle in (0..12_000).filter(|cycle| cycle % 1_000 != 700 && ![701, 1_701, 2_701].contains(cycle)) {
+        let wakeup = Wakeup {
+            tid: 7,
+            expected_ns: (1_000 + cycle) * MS,
+            total_ns: 30_000,
+            work_ns: Some(WORK),
+            executed_ns: Some(WORK),
+            woken_by: Some(0),
+            ..Wakeup::default()
+        };
+        writer.push(0, &wakeup);
+    }
+    writer.set_thread_counts(0, 0, 12, 0);
+    EpisodeWriter::create(writer.directory()).unwrap();
+    let recorder = RecorderSummary {
+        threshold: "1ms".into(),
+        threshold_ns: Some(MS),
+        stage: Stage::Response,
+        armed_ns: 12_000 * MS,
+        cpus: 2,
+        ..RecorderSummary::default()
+    };
+    write_recorder_summary(writer.directory(), &recorder).unwrap();
+    write_handler_sums(writer.directory(), &[]).unwrap();
+    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: 13_000 * MS };
+    writer.finish(end, Vec::new()).unwrap();
+}
+
+#[test]
+fn overruns_that_nobody_saw_are_none_that_did_not_happen() {
+    let directory = tempfile::tempdir().unwrap();
+    write_unseen(&directory.path().join("a"));
+    let said = |words: &[&str], expected: &[&str], exit_code: i32| {
+        let output = run(directory.path(), words);
+        let text = stdout(&output);
+        assert_eq!(code(&output), exit_code, "{words:?}: {text} {}", stderr(&output));
+        expected.iter().for_each(|part| assert!(text.contains(part), "{words:?}: {part}: {text}"));
+    };
+    let overruns = "took longer than 1.00 ms in 0 to 3 or more of 11,985 cycles, the longest seen 240 us.";
+    let unjudged = "The limit on the cycles cannot be judged: 12 wakeups were not seen";
+    said(&["report", "a", "--limit", "cycle:max=1ms"], &[overruns, unjudged], 1);
+    // The thread woke again long before.
+    said(&["report", "a", "--limit", "cycle:max=20ms"], &[overruns], 0);
+    said(&["forecast", "a"], &["0 to 3 or more of 11,985 cycles took too long", "12 wakeups were not seen"], 0);
+    said(&["why", "a"], &["sleep, but 12 wakeups were not seen, and may have."], 0);
+    assert_eq!(json(&run(directory.path(), &["why", "a", "--json"]))["unseen"], 12);
+}

@@ -13,6 +13,8 @@ pub struct OverrunCount {
     /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
     /// number of cycles.
     pub may_be_more: bool,
+    /// How many wakeups nobody saw, or were lost.
+    pub unseen: u64,
     /// Out of how many cycles.
     pub cycles: u64,
     /// Whether these may have been more.
@@ -68,6 +70,7 @@ impl CycleCount {
             least,
             most,
             may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && may_hold_more),
+            unseen: self.unseen,
             cycles,
             may_be_more_cycles: self.starved > 0 || most > cycles,
         }
@@ -126,7 +129,7 @@ mod tests {
             ),
         ] {
             let found = count.overrun_count();
-            assert_eq!(found.of_cycles_in_words(), words, "{count:?}");
+            assert_eq!((found.of_cycles_in_words().as_str(), found.unseen), (words, count.unseen), "{count:?}");
             let is_number = !words.contains("to") && !words.contains("more") && !words.contains("seen");
             assert_eq!(found.exact().is_some(), is_number, "{words}");
         }

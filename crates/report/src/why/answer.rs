@@ -40,6 +40,9 @@ pub struct WhyAnswer<'a> {
     recorder: Option<&'a RecorderSummary>,
     cpu_share: Option<f64>,
     late_ns: u64,
+    /// Wakeups that nobody saw, or that were lost, of loops whose period is the threshold: at most as many late ones are missing.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unseen: u64,
     /// How late void episodes were, which `late_ns` leaves out; of requests at most.
     #[serde(skip_serializing_if = "is_zero")]
     void_ns: u64,
@@ -91,6 +94,7 @@ impl<'a> WhyAnswer<'a> {
             recorder: report.recorder.as_ref(),
             cpu_share: report.recorder.as_ref().and_then(cost::cpu_share),
             late_ns: report.summary.late_ns,
+            unseen: report.unseen(),
             void_ns: report.void_ns(),
             unknown_ns: report.summary.unknown_ns,
             blind_ns: report.total_of(Kind::Blind),

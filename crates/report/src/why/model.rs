@@ -351,6 +351,11 @@ impl<'a> WhyReport<'a> {
         self
     }
 
+    /// How many wakeups of loops whose period is the threshold nobody saw: at most as many late ones are missing.
+    pub(crate) fn unseen(&self) -> u64 {
+        self.overruns.iter().map(|(_, overruns)| overruns.unseen).fold(0, u64::saturating_add)
+    }
+
     /// Causes over all episodes with complete evidence, largest first.
     pub fn causes(&self) -> &[Cause] {
         &self.summary.causes

@@ -47,6 +47,7 @@ impl Notes {
         more.extend(little);
         Notes {
             first: (report.conditions.iter().cloned())
+                .chain(unseen(report))
                 .chain(cycles_that_overran(report))
                 .chain(much_void)
                 .chain(taken_by_the_recording(report))
@@ -110,6 +111,18 @@ impl WhyReport<'_> {
         let rounded_ns = microseconds.div_ceil(unit).saturating_mul(unit).saturating_mul(1_000);
         recorder.threshold_ns.is_some_and(|had_ns| rounded_ns > had_ns).then_some(rounded_ns)
     }
+}
+
+/// How many late wakeups of loops may be missing, because nobody saw them.
+fn unseen(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
+    report.overruns.iter().filter(|(_, overruns)| overruns.unseen > 0).take(MAX_LOOPS).map(|(measure, overruns)| {
+        format!(
+            "{} of {} {} not seen: at most as many late ones are missing here",
+            counted(overruns.unseen, "wakeup"),
+            printable(measure),
+            agreeing(overruns.unseen, "was", "were")
+        )
+    })
 }
 
 /// How many cycles of loops took too long, as other answers count them: a cycle may hold several wakeups, and what looks like one
@@ -269,7 +282,7 @@ mod tests {
         let recorder = RecorderSummary { late: 116, kept: 1, threshold_ns, stage, ..RecorderSummary::default() };
         let episodes = vec![EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Irq, "nic", 100)]) }];
         let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
-        let seen = OverrunCount { least: 15, most: 116, may_be_more: true, cycles: 12_525, may_be_more_cycles: false };
+        let seen = OverrunCount { least: 15, most: 116, may_be_more: true, cycles: 12_525, ..OverrunCount::default() };
         let mut first = |overruns| {
             report.overruns = vec![("loop fifo:80".to_owned(), overruns)];
             Notes::of(&report).first.concat()
@@ -281,6 +294,10 @@ mod tests {
         );
         assert_eq!(first(OverrunCount { least: 116, may_be_more: false, ..seen }), "");
         assert_eq!(first(OverrunCount { least: 0, most: 0, ..seen }), "");
+        assert_eq!(
+            first(OverrunCount { least: 0, most: 0, unseen: 13, ..seen }),
+            "13 wakeups of loop fifo:80 were not seen: at most as many late ones are missing here"
+        );
     }
 
     #[test]

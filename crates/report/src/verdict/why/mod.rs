@@ -118,6 +118,12 @@ impl WhyReport<'_> {
                 ),
                 None if self.maybe_parts() > 0 => format!("{}. {INSTEAD}", self.none_late()),
                 None if self.recognised().is_some() => format!("{}.", self.none_late()),
+                None if self.unseen() > 0 => format!(
+                    "{}, but {} {} not seen, and may have.",
+                    self.none_late(),
+                    counted(self.unseen(), "wakeup"),
+                    agreeing(self.unseen(), "was", "were")
+                ),
                 None => format!("{}: there is nothing to explain.", self.none_late()),
             },
         }
@@ -297,8 +303,9 @@ pub(crate) fn handlers_verdict(sums: &[HandlerSum], over: usize) -> String {
 mod tests {
     use super::requests::tests::requests;
     use super::*;
-    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
+    use crate::why::{EpisodeView, WhyAnswer};
+    use punctual_recording::OverrunCount;
     use std::path::Path;
 
     #[test]
@@ -390,5 +397,21 @@ mod tests {
         for followed in [None, Some((20, 20 * SECOND_NS))] {
             assert!(told(followed).ends_with("there is nothing to explain."), "{followed:?}");
         }
+    }
+
+    #[test]
+    fn late_wakeups_of_a_loop_may_be_among_those_that_were_not_seen() {
+        let (threshold_ns, stage) = (Some(1_000_000), Stage::Response);
+        let recorder = RecorderSummary { threshold: "1ms".into(), threshold_ns, stage, ..RecorderSummary::default() };
+        let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]);
+        let mut told = |unseen| {
+            let seen = OverrunCount { cycles: 11_984, may_be_more: unseen > 0, unseen, ..OverrunCount::default() };
+            report.overruns = vec![("my-loop fifo:80".to_owned(), seen)];
+            (report.verdict(), WhyAnswer::new(&report, None).unseen)
+        };
+        let none = "No wakeup took longer than 1.00 ms from wakeup to the next sleep";
+        assert_eq!(told(0), (format!("{none}: there is nothing to explain."), 0));
+        assert_eq!(told(1), (format!("{none}, but 1 wakeup was not seen, and may have."), 1));
+        assert_eq!(told(13), (format!("{none}, but 13 wakeups were not seen, and may have."), 13));
     }
 }
