@@ -5,12 +5,10 @@ use crate::Stage;
 use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
 use punctual_recording::bounds::MAX_TIME_NS;
-use punctual_recording::{CycleCount, Document, MUCH_MORE, TailValue, Task, agreeing, counted, format_ns, grouped};
+use punctual_recording::{
+    CycleCount, Document, MUCH_MORE, TailValue, Task, agreeing, counted, format_ns, grouped, wakes_about_once,
+};
 use std::collections::BTreeMap;
-
-/// The fewest and the most wakeups of a loop in a hundred of its periods: a thread that wakes twice in a cycle has
-/// cycles that are not its wakeups.
-const PERCENT: (u128, u128) = (50, 105);
 
 /// A thread that wakes in fewer of a hundred periods than this may have another period than the one asked for.
 const CLOSE_PERCENT: u64 = 90;
@@ -267,7 +265,6 @@ fn other_period(task: &Task, asked_ns: u64, periods: u64) -> Option<String> {
 
 /// Whether the thread wakes about once in a period.
 fn is_loop(task: &Task, periods: u64) -> bool {
-    let seen = u128::from(task.counters.wakeups.saturating_add(task.counters.unobserved)) * 100;
-    let periods = u128::from(periods);
-    task.counters.wakeups > 0 && (PERCENT.0 * periods..=PERCENT.1 * periods).contains(&seen)
+    let seen = task.counters.wakeups.saturating_add(task.counters.unobserved);
+    task.counters.wakeups > 0 && wakes_about_once(seen, periods)
 }

@@ -129,6 +129,7 @@ pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment
 pub use wakeups::cycle_count::{AfterOverrun, CycleCount, MUCH_MORE, OverrunPeriods};
 pub use wakeups::cycles::{Cycles, FollowedCycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
+pub use wakeups::once::wakes_about_once;
 pub use wakeups::overrun_count::{OverrunCount, range_in_words};
 pub use wakeups::sums::WakeupRows;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};

@@ -25,6 +25,9 @@ pub struct CycleCount {
     pub longest_slept: bool,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
+    /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
+    /// period. They count nothing else.
+    pub left_out: u64,
     /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
     /// that both kept their period.
     pub unseen: u64,
@@ -125,6 +128,7 @@ impl CycleCount {
             (self.longest_cycles, self.longest_slept) = (other.longest_cycles, other.longest_slept);
         }
         self.untold = self.untold.saturating_add(other.untold);
+        self.left_out = self.left_out.saturating_add(other.left_out);
         self.unseen = self.unseen.saturating_add(other.unseen);
         self.certain = self.certain.saturating_add(other.certain);
         self.past_next = self.past_next.saturating_add(other.past_next);

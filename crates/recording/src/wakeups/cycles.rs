@@ -2,6 +2,7 @@
 
 use super::cycle_count::CycleCount;
 use super::grid::{Grid, MIN_PERIODS, periods_between};
+use super::once::Sleeps;
 use super::series::{Open, Room, Series};
 use crate::format::bounds::MAX_TASKS;
 use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
@@ -37,6 +38,7 @@ const ONCE_PERCENT: u64 = 105;
 #[derive(Debug, Default)]
 struct Thread {
     wakeups: u64,
+    sleeps: Sleeps,
     /// How many of these were by timers of its own.
     timers: u64,
     /// When the first and the last of these timers were due.
@@ -50,6 +52,7 @@ struct Thread {
 impl Thread {
     fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64, room: &mut Room) {
         self.wakeups += 1;
+        self.sleeps.take(wakeup, period_ns);
         self.timers += u64::from(is_by_timer);
         let due_ns = wakeup.expected_ns;
         if is_by_timer {
@@ -76,6 +79,11 @@ impl Thread {
     /// How many periods there were from its first timer to its last.
     fn periods(&self, period_ns: u64) -> u64 {
         self.timers_due_ns.map_or(0, |due_ns| periods_between(due_ns, period_ns))
+    }
+
+    /// Whether it wakes about once in a period, whoever wakes it, given how many wakeups nobody saw.
+    fn is_loop(&self, unseen: u64, period_ns: u64) -> bool {
+        self.sleeps.is_of_loop(self.wakeups.saturating_add(unseen), period_ns)
     }
 
     /// Whether its own timers wake it, about once in a period, and hardly anybody else does.
@@ -151,11 +159,16 @@ impl Cycles {
 
     /// The counts for each thread, by its id, and when those of its long cycles were due that are really several, each
     /// with its own period, because a wakeup between them was not seen. `unseen` says how many wakeups of a thread
-    /// nobody saw.
+    /// nobody saw. A thread that mostly sleeps for much longer than the period counts nothing if another is a loop with it.
     pub fn finish(self, unseen: impl Fn(u32) -> u64) -> impl Iterator<Item = (u32, CycleCount, Vec<u64>)> {
         let period_ns = self.period_ns;
+        let has_loop = self.threads.iter().any(|(tid, thread)| thread.is_loop(unseen(*tid), period_ns));
         self.threads.into_iter().map(move |(tid, thread)| {
             let unseen = unseen(tid);
+            let is_other = thread.sleeps.are_mostly_long(thread.wakeups) && !thread.is_loop(unseen, period_ns);
+            if has_loop && is_other {
+                return (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
+            }
             let untold = CycleCount { untold: 1, ..CycleCount::default() };
             let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
             // Of any other thread its grid tells which periods began without a wakeup.
@@ -212,7 +225,7 @@ impl Recording {
         let of = |tid: u32| tasks.get(&tid).copied().unwrap_or((OTHERS, 0));
         let mut found = FollowedCycles::default();
         for (tid, count, joined) in
-            cycles.finish(|tid| of(tid).1).filter(|(_, count, _)| count.cycles + count.untold > 0)
+            cycles.finish(|tid| of(tid).1).filter(|(_, count, _)| count.cycles + count.untold + count.left_out > 0)
         {
             found.by_name.entry(of(tid).0.to_owned()).or_default().add(&count);
             found.joined.extend(joined.into_iter().map(|due_ns| (tid, due_ns)));
@@ -419,6 +432,28 @@ mod tests {
         let count = of(37_001);
         assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 0), "{count:?}");
         assert_eq!((count.starved_periods, count.starved_within), (0, 0), "{count:?}");
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_much_longer_is_no_loop_where_another_is() {
+        // As the main thread of a program that waits for its loop.
+        let slow = |number: u64| Wakeup { tid: 8, ..wakeup(number * 100 * MS, Some(2_000_000)) };
+        let of = |is_beside: bool, work: u64| {
+            let mut cycles = Cycles::new(MS);
+            for number in 0..40 {
+                cycles.take(&Wakeup { work_ns: Some(work), ..slow(number) }, true);
+            }
+            for number in (0..4_000).filter(|_| is_beside) {
+                cycles.take(&wakeup(number * MS, Some(200_000)), true);
+            }
+            let found = cycles.finish(|_| 0).find(|(tid, ..)| *tid == 8).map(|(_, count, _)| count).unwrap();
+            (found.cycles, found.overruns, found.left_out)
+        };
+        assert_eq!(of(true, 2_000_000), (0, 0, 1));
+        // Nothing else says what its period is.
+        assert_eq!(of(false, 2_000_000), (40, 40, 0));
+        // It does not get to sleep.
+        assert_eq!(of(true, 99_500_000), (40, 40, 0));
     }
 
     #[test]

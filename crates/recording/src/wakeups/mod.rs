@@ -4,7 +4,8 @@
 //! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
-//!   period does; `cycle_count`: how many there were; `overrun_count`: how many of them took too long, as answers say it.
+//!   period does; `cycle_count`: how many there were; `overrun_count`: how many of them took too long, as answers say it;
+//!   `once`: whether a thread is a loop of the period at all.
 //! * `catch_up`, `catch_up_evidence`, `growth`: whether a loop makes up for the periods of a long cycle: of one, of all
 //!   together, and of those that follow stops.
 
@@ -16,6 +17,7 @@ pub(crate) mod cycles;
 pub(crate) mod distribution;
 mod grid;
 mod growth;
+pub(crate) mod once;
 pub(crate) mod overrun_count;
 pub(crate) mod rebuilt;
 mod series;

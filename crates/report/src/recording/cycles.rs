@@ -25,6 +25,11 @@ impl LoopCycles {
         rows
     }
 
+    /// The same without those of which all threads are left out, for tables.
+    fn judged(&self) -> impl Iterator<Item = (&str, &CycleCount)> {
+        self.worst_first().into_iter().filter(|(_, count)| count.cycles + count.untold > 0)
+    }
+
     /// Judges the longest cycle by a limit, ns. If some threads' cycles cannot be counted, or some cycles were not seen, the
     /// others can break the limit but not show that it was kept.
     pub fn judge(&self, limit_ns: u64) -> Limit {
@@ -43,7 +48,7 @@ impl LoopCycles {
 
     pub(crate) fn text(&self) -> String {
         let has_untold = self.by_name.values().any(|count| count.untold > 0);
-        let rows = self.worst_first().into_iter().map(|(name, count)| {
+        let rows = self.judged().map(|(name, count)| {
             let overruns = count.overrun_count();
             let mut row = vec![printable(name), overruns.out_of(), overruns.in_words(), microseconds(longest(count))];
             row.extend(has_untold.then(|| grouped(count.untold)));
@@ -62,7 +67,7 @@ impl LoopCycles {
     }
 
     pub(crate) fn section(&self) -> Section {
-        let rows = self.worst_first().into_iter().map(|(name, count)| {
+        let rows = self.judged().map(|(name, count)| {
             let overruns = count.overrun_count();
             let often =
                 overruns.exact().map_or_else(|| Value::text(overruns.in_words()), |often| Value::Count(Some(often)));
@@ -119,6 +124,9 @@ pub(crate) struct CyclesRow<'a> {
     longest_missed: u64,
     /// Threads whose wakeups do not show which of them begin a cycle: they count none.
     untold: u64,
+    /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
+    /// period, which count nothing here.
+    left_out: u64,
     /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their
     /// period.
     unseen: u64,
@@ -163,6 +171,7 @@ impl<'a> CyclesRow<'a> {
             longest_ns: longest(count),
             longest_missed: count.longest_missed,
             untold: count.untold,
+            left_out: count.left_out,
             unseen: count.unseen,
             least_overruns: overruns.least,
             most_overruns: overruns.most,

@@ -10,6 +10,11 @@ const MAX_NAMED: usize = 3;
 impl LoopCycles {
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
+        self.of_judged() + &self.left_out()
+    }
+
+    /// The answer about the threads that were not left out.
+    fn of_judged(&self) -> String {
         let untold = self.untold();
         match self.told() {
             Some(told) if untold.is_empty() => told,
@@ -104,13 +109,30 @@ impl LoopCycles {
         })
     }
 
-    /// The threads whose cycles cannot be counted, if there are any. Among threads of one name it may be only some.
+    /// The sentence about threads that are no loops with this period, with a space before; empty if there are none.
+    fn left_out(&self) -> String {
+        let threads = self.by_name.values().map(|count| count.left_out).fold(0, u64::saturating_add);
+        self.names_of(|count| count.left_out).map_or_else(String::new, |names| {
+            format!(
+                " Left out: {names}, since {} not wake about once in {}.",
+                agreeing(threads, "it does", "they do"),
+                format_ns(self.period_ns)
+            )
+        })
+    }
+
+    /// The threads whose cycles cannot be counted, if there are any.
     pub(crate) fn untold_names(&self) -> Option<String> {
+        self.names_of(|count| count.untold)
+    }
+
+    /// The threads of which there are so many, if there are any. Among threads of one name it may be only some.
+    fn names_of(&self, threads: fn(&CycleCount) -> u64) -> Option<String> {
         let name = |(name, count): (&String, &CycleCount)| match count.cycles {
             0 => printable(name),
-            _ => format!("{} of {}", counted(count.untold, "more thread"), printable(name)),
+            _ => format!("{} of {}", counted(threads(count), "more thread"), printable(name)),
         };
-        let names: Vec<String> = self.by_name.iter().filter(|(_, count)| count.untold > 0).map(name).collect();
+        let names: Vec<String> = self.by_name.iter().filter(|(_, count)| threads(count) > 0).map(name).collect();
         if names.is_empty() {
             return None;
         }

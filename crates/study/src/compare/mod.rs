@@ -244,6 +244,8 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
     let mut run = gather.finish().map_err(|error| StudyError::Setting(format!("{}: {error}", path.display())))?;
     if let Some(period_ns) = run.document.followed.as_ref().and_then(|followed| followed.period_ns) {
         run.cycles = recording.cycles(period_ns)?;
+        // What is no loop with this period has nothing to compare.
+        run.cycles.retain(|_, count| count.cycles + count.untold > 0);
     }
     (run.slow_requests, run.causes) = evidence::read(path, &run.document);
     if let Some(activations) = read_activation_document(path)? {

@@ -307,6 +307,30 @@ fn what_cannot_be_told_is_said_beside_what_can() {
 }
 
 #[test]
+fn a_thread_that_is_no_loop_with_this_period_is_left_out_and_named() {
+    let mut beside = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("arm other", 0, 0, 0)]);
+    let main = beside.by_name.get_mut("arm other").unwrap();
+    (main.untold, main.left_out) = (0, 1);
+    assert_eq!(
+        beside.verdict(),
+        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. Left out: arm other, since it does not wake about once in \
+         1.00 ms."
+    );
+    assert!(!beside.text().contains("arm other"), "{}", beside.text());
+    assert_eq!(beside.judge(1_000_000).found_ns, Some(312_000));
+    let rows = serde_json::to_value(CyclesRow::all(std::slice::from_ref(&beside))).unwrap();
+    assert_eq!((&rows[0]["left_out"], &rows[1]["left_out"]), (&0.into(), &1.into()), "{rows}");
+    beside.by_name.get_mut("arm fifo:80").unwrap().left_out = 2;
+    let verdict = beside.verdict();
+    assert!(
+        verdict.ends_with(
+            " Left out: 2 more threads of arm fifo:80, arm other, since they do not wake about once in 1.00 ms."
+        ),
+        "{verdict}"
+    );
+}
+
+#[test]
 fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
     let mut both = loops(&[("bash other", 32, 17, 14_100_000), ("python3 other", 0, 0, 0)]);
     let unjudged = both.judge(20_000_000);
