@@ -166,6 +166,10 @@ pub(super) fn count_cycles(
             continue;
         }
         measurement.verdict += &format!(" {}", cycles.verdict());
+        // Recordings that were added up have no common end.
+        if paths.len() == 1 {
+            measurement.verdict += &cycles.ended_before(document);
+        }
         if let Some(limit) = limit_ns.map(|limit_ns| cycles.judge(limit_ns)) {
             measurement.verdict += &cycles.over_limit(&limit);
             measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(std::slice::from_ref(&limit)));

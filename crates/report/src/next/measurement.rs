@@ -10,7 +10,7 @@ use crate::{Measurement, load_name};
 use punctual_device::Unit;
 use punctual_forecast::{JudgedDevice, has_loops, under_load};
 use punctual_recording::{
-    CycleCount, Document, Followed, Limit, RecorderSummary, Setting, Stage, format_ns, printable, printable_path,
+    CycleCount, Document, Limit, RecorderSummary, Setting, Stage, format_ns, printable, printable_path,
 };
 use std::path::PathBuf;
 
@@ -122,11 +122,9 @@ fn is_within(cpu: u32, range: &str) -> bool {
 }
 
 /// For the loop with the longest cycle, if it overran because a thread of normal scheduling waited for its CPU: the
-/// command that gives it a real-time priority. The threads of a command have ended with it.
+/// command that gives it a real-time priority, unless it has ended. The threads of a command have ended with it.
 fn real_time(measurement: &Measurement, document: &Document) -> Option<NextStep> {
-    if document.followed.as_ref().is_none_or(Followed::is_of_the_command) {
-        return None;
-    }
+    let followed = document.followed.as_ref().filter(|followed| !followed.is_of_the_command())?;
     let counts = measurement.cycles.iter().flat_map(|cycles| &cycles.by_name);
     let (measure, count) = counts.filter(|(_, count)| count.overruns > 0).max_by_key(|(_, count)| count.longest_ns)?;
     let name = measure.strip_suffix(" other")?;
@@ -140,7 +138,8 @@ fn real_time(measurement: &Measurement, document: &Document) -> Option<NextStep>
         printable(name),
         format_ns(waited_ns)
     );
-    (task.tid > 0).then(|| NextStep::new(&purpose, format!("sudo chrt -f -p 50 {}", task.tid)))
+    let has_ended = followed.threads.iter().any(|thread| thread.tid == task.tid && thread.ended_ns.is_some());
+    (task.tid > 0 && !has_ended).then(|| NextStep::new(&purpose, format!("sudo chrt -f -p 50 {}", task.tid)))
 }
 
 /// What else was asked of the devices.
@@ -405,16 +404,16 @@ mod tests {
     fn a_loop_of_normal_scheduling_that_waited_for_its_cpu_is_given_a_priority() {
         let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
         let document: Document = serde_json::from_str(text).unwrap();
-        let said = |measure: &str, overruns: u64, longest_ns: u64| {
+        let said = |document: &Document, measure: &str, overruns: u64, longest_ns: u64| {
             let count = CycleCount { cycles: 9, overruns, longest_ns, ..CycleCount::default() };
             let by_name = [(measure.to_owned(), count)].into();
             let measurement =
                 Measurement { cycles: vec![LoopCycles { period_ns: 1_000_000, by_name }], ..Measurement::default() };
-            real_time(&measurement, &document).map(|step| step.to_string())
+            real_time(&measurement, document).map(|step| step.to_string())
         };
         // Its longest wait was 4.29 ms.
         assert_eq!(
-            said("rcu_preempt other", 1, 4_300_000).as_deref(),
+            said(&document, "rcu_preempt other", 1, 4_300_000).as_deref(),
             Some(
                 "next: `sudo chrt -f -p 50 15` gives rcu_preempt a real-time priority while it runs: it has none, and waited \
                  for its CPU for up to 4.29 ms; started anew, it has another number (`ps -eLo tid,comm`)"
@@ -427,8 +426,13 @@ mod tests {
             ("rcu_preempt fifo:1", 1, 4_300_000),
             ("not followed other", 1, 4_300_000),
         ] {
-            assert_eq!(said(measure, overruns, longest_ns), None, "{measure} {overruns} {longest_ns}");
+            assert_eq!(said(&document, measure, overruns, longest_ns), None, "{measure} {overruns} {longest_ns}");
         }
+        // Nobody can give a thread a priority that is gone.
+        let mut ended = document;
+        let threads = &mut ended.followed.as_mut().unwrap().threads;
+        threads.iter_mut().find(|thread| thread.tid == 15).unwrap().ended_ns = Some(1);
+        assert_eq!(said(&ended, "rcu_preempt other", 1, 4_300_000), None);
     }
 
     #[test]

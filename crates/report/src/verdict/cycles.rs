@@ -2,10 +2,12 @@
 
 use crate::layout::{counted, grouped};
 use crate::recording::cycles::{LoopCycles, longest};
-use punctual_recording::{AfterOverrun, CycleCount, Limit, agreeing, format_ns, printable};
+use punctual_recording::{AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable};
 
 /// The most names in a sentence; the table has all.
 const MAX_NAMED: usize = 3;
+/// It is said that a loop ended before its recording did if that was by more than one part in this many of it.
+const ENDED_EARLY: u64 = 100;
 
 impl LoopCycles {
     /// The answer in a sentence or two.
@@ -107,6 +109,29 @@ impl LoopCycles {
         self.untold_names().map_or_else(String::new, |names| {
             format!("The cycles of {names} cannot be counted: nothing says which wakeups begin one.")
         })
+    }
+
+    /// The sentence about loops that ended before their recording did, with a space before; empty if there are none. The threads of
+    /// a command come and go with it.
+    pub fn ended_before(&self, document: &Document) -> String {
+        let Some(followed) = document.followed.as_ref().filter(|followed| !followed.is_of_the_command()) else {
+            return String::new();
+        };
+        let measured_ns = document.measured_ns();
+        let end_ns = document.provenance.started_ns.saturating_add(measured_ns);
+        let ended_ns = |task: &Task| followed.threads.iter().find(|thread| thread.tid == task.tid)?.ended_ns;
+        let early = |(name, count): (&String, &CycleCount)| {
+            let own = document.tasks.iter().filter(|task| task.measure == *name && task.counters.wakeups > 0);
+            // Of several, when the last of them did.
+            let last_ns = own.map(ended_ns).try_fold(0, |last_ns: u64, ended_ns| Some(last_ns.max(ended_ns?)))?;
+            let before_ns = end_ns.saturating_sub(last_ns);
+            let is_early = count.cycles > 0 && last_ns > 0 && before_ns > measured_ns / ENDED_EARLY;
+            is_early.then(|| format!("{} ended {}", printable(name), format_ns(before_ns)))
+        };
+        match self.by_name.iter().filter_map(early).take(MAX_NAMED).collect::<Vec<String>>() {
+            ended if ended.is_empty() => String::new(),
+            ended => format!(" {} before the recording did.", ended.join(", ")),
+        }
     }
 
     /// The sentence about threads that are no loops with this period, with a space before; empty if there are none.

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::why::tests::{cause, of_parts};
     use punctual_blame::{Awaited, Inside, Who};
-    use punctual_recording::RecorderSummary;
+    use punctual_recording::{Document, RecorderSummary};
     use std::path::Path;
 
     #[test]
@@ -344,6 +344,22 @@ mod tests {
             looked_at += 1;
         }
         assert_eq!(looked_at, 3);
+    }
+
+    #[test]
+    fn a_thread_that_ended_before_the_recording_is_started_anew() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let told = |document: &Document| {
+            let mut late = of_parts(&[(Kind::LowerPriority, "other", 100)]);
+            late.victim.tid = 15;
+            let report = WhyReport::new(Path::new("x"), 0, None, vec![late], false, None, &[]);
+            leading(&report.under_conditions_of(document)).remove(0).remedy.unwrap()
+        };
+        assert!(told(&document).contains("`sudo chrt -f -p 50 15`"), "{}", told(&document));
+        let threads = &mut document.followed.as_mut().unwrap().threads;
+        threads.iter_mut().find(|thread| thread.tid == 15).unwrap().ended_ns = Some(1);
+        assert!(told(&document).contains("start its program under `sudo chrt -f 50`."), "{}", told(&document));
     }
 
     #[test]

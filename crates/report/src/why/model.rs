@@ -264,7 +264,7 @@ pub struct WhyReport<'a> {
     pub more_kept: Option<NextStep>,
     /// The command that records the same with more samples, if there can be more.
     pub more_samples: Option<String>,
-    /// Whether the threads were a command's, and ended with it.
+    /// Whether the threads were a command's, and ended with it, or the late ones ended before the recording did.
     pub has_ended: bool,
     /// What could not be seen.
     pub blind: &'a [String],
@@ -347,8 +347,14 @@ impl<'a> WhyReport<'a> {
         let followed = document.followed.as_ref();
         self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));
         self.loops = followed.and_then(FollowedLoops::of);
-        self.has_ended = followed.is_some_and(Followed::is_of_the_command);
+        self.has_ended = followed.is_some_and(|followed| followed.is_of_the_command() || self.have_all_ended(followed));
         self
+    }
+
+    /// Whether all threads that were late ended before the recording did.
+    fn have_all_ended(&self, followed: &Followed) -> bool {
+        let has_ended = |tid: u32| followed.threads.iter().any(|thread| thread.tid == tid && thread.ended_ns.is_some());
+        !self.episodes.is_empty() && self.episodes.iter().all(|episode| has_ended(episode.victim.tid))
     }
 
     /// How many wakeups of loops whose period is the threshold nobody saw: at most as many late ones are missing.

@@ -331,6 +331,26 @@ fn a_thread_that_is_no_loop_with_this_period_is_left_out_and_named() {
 }
 
 #[test]
+fn a_loop_that_ended_before_the_recording_is_said_to_have() {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let text = include_str!("../../../../cli/tests/golden/comm.punctual/recording.json");
+    let mut document: punctual_recording::Document = serde_json::from_str(text).unwrap();
+    document.provenance.started_ns = 1_000 * SECOND_NS;
+    document.ended.as_mut().unwrap().at_ns = 1_060 * SECOND_NS;
+    let followed = loops(&[("rcu_preempt other", 9_000, 0, 312_000)]);
+    assert_eq!(followed.ended_before(&document), "");
+    let mut end_at = |ended_ns: u64| {
+        let threads = &mut document.followed.as_mut().unwrap().threads;
+        threads.iter_mut().find(|thread| thread.tid == 15).unwrap().ended_ns = Some(ended_ns);
+        (followed.ended_before(&document), loops(&[("ksoftirqd/0 other", 9_000, 0, 9)]).ended_before(&document))
+    };
+    let (own, others) = end_at(1_010 * SECOND_NS);
+    assert_eq!((own.as_str(), others.as_str()), (" rcu_preempt other ended 50.0 s before the recording did.", ""));
+    // At the same time, as far as anybody cares.
+    assert_eq!(end_at(1_059 * SECOND_NS + SECOND_NS / 2).0, "");
+}
+
+#[test]
 fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
     let mut both = loops(&[("bash other", 32, 17, 14_100_000), ("python3 other", 0, 0, 0)]);
     let unjudged = both.judge(20_000_000);
