@@ -194,7 +194,8 @@ impl CycleCount {
         let all = self.all_periods();
         let began = self.all_began_within().saturating_add(self.past_next);
         let least = self.certain.max(began).max(self.least_overruns()).min(all);
-        Some(OverrunPeriods { least, most: self.overruns.min(all).max(least), may_be_more: self.unseen > 0, all })
+        let most = self.overruns.max(self.may_have_begun_within()).min(all).max(least);
+        Some(OverrunPeriods { least, most, may_be_more: self.unseen > 0, all })
     }
 
     /// What the loop does about periods that begin during a long cycle.

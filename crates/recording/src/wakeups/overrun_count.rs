@@ -93,6 +93,7 @@ impl CycleCount {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cycle_count::OverrunPeriods;
     use super::*;
 
     #[test]
@@ -146,6 +147,8 @@ mod tests {
             ..CycleCount::default()
         };
         assert_eq!((count.may_have_begun_within(), count.own_overruns_between()), (3, (0, 3)));
+        let periods = OverrunPeriods { least: 0, most: 3, may_be_more: true, all: 12_000 };
+        assert_eq!(count.overrun_periods(), Some(periods));
         // No single wakeup shows them, and a forecast counts none.
         assert_eq!((count.least_overruns(), count.own_overruns(), count.overran_beyond_wakeups()), (0, 0, false));
         for none in [
