@@ -9,7 +9,7 @@ use punctual_blame::{
     Turn, Who, is_nesting_known, summarize,
 };
 use punctual_recording::episode::Victim;
-use punctual_recording::{Document, Episode, Followed, OverrunCount, RecorderSummary, Stage};
+use punctual_recording::{CycleCount, Document, Episode, Followed, OverrunCount, RecorderSummary, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -254,6 +254,8 @@ pub struct WhyReport<'a> {
     pub loops: Option<FollowedLoops>,
     /// For loops whose period is the threshold: how many of their cycles took longer, by name and policy.
     pub overruns: Vec<(String, OverrunCount)>,
+    /// For the same, threads that are no loops with this period: how many of the episodes are theirs, by name and policy.
+    pub(crate) of_no_loop: Vec<(String, u64)>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
     /// What to do where most of the lateness is what every wakeup takes.
@@ -310,6 +312,7 @@ impl<'a> WhyReport<'a> {
             followed: None,
             loops: None,
             overruns: Vec::new(),
+            of_no_loop: Vec::new(),
             without_evidence: Vec::new(),
             above_ordinary: None,
             fewer_void: None,
@@ -349,6 +352,19 @@ impl<'a> WhyReport<'a> {
         self.loops = followed.and_then(FollowedLoops::of);
         self.has_ended = followed.is_some_and(|followed| followed.is_of_the_command() || self.have_all_ended(followed));
         self
+    }
+
+    /// Takes up the cycles of loops whose period is the threshold.
+    pub fn take_cycles(&mut self, document: &Document, cycles: BTreeMap<String, CycleCount>) {
+        let late = |measure: &str| {
+            let is_own = |tid: u32| document.tasks.iter().any(|task| task.tid == tid && task.measure == measure);
+            self.episodes.iter().filter(|episode| is_own(episode.victim.tid)).count() as u64
+        };
+        let is_no_loop = |count: &CycleCount| count.left_out > 0 && count.cycles == 0 && count.untold == 0;
+        let no_loops = cycles.iter().filter(|(_, count)| is_no_loop(count));
+        let of_no_loop = no_loops.map(|(measure, _)| (measure.clone(), late(measure)));
+        self.of_no_loop = of_no_loop.filter(|(_, late)| *late > 0).collect();
+        self.overruns = cycles.into_iter().map(|(measure, count)| (measure, count.overrun_count())).collect();
     }
 
     /// Whether all threads that were late ended before the recording did.

@@ -47,6 +47,7 @@ impl Notes {
         more.extend(little);
         Notes {
             first: (report.conditions.iter().cloned())
+                .chain(of_no_loop(report))
                 .chain(unseen(report))
                 .chain(cycles_that_overran(report))
                 .chain(much_void)
@@ -111,6 +112,20 @@ impl WhyReport<'_> {
         let rounded_ns = microseconds.div_ceil(unit).saturating_mul(unit).saturating_mul(1_000);
         recorder.threshold_ns.is_some_and(|had_ns| rounded_ns > had_ns).then_some(rounded_ns)
     }
+}
+
+/// That late wakeups of threads that are no loops with the period are no overruns.
+fn of_no_loop(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
+    let threshold = report.threshold();
+    report.of_no_loop.iter().take(MAX_LOOPS).map(move |(measure, late)| {
+        format!(
+            "{} of these late wakeups {} of {}, which does not wake about once in {threshold}: no cycle of a loop overran there, and --thread shows \
+             one thread alone",
+            grouped(*late),
+            agreeing(*late, "is", "are"),
+            printable(measure)
+        )
+    })
 }
 
 /// How many late wakeups of loops may be missing, because nobody saw them.
@@ -258,7 +273,7 @@ mod tests {
     use super::*;
     use crate::why::tests::of_parts;
     use crate::why::{EpisodeView, FollowedLoops};
-    use punctual_recording::OverrunCount;
+    use punctual_recording::{CycleCount, Document, OverrunCount};
     use std::path::Path;
 
     #[test]
@@ -298,6 +313,32 @@ mod tests {
             first(OverrunCount { least: 0, most: 0, unseen: 13, ..seen }),
             "13 wakeups of loop fifo:80 were not seen: at most as many late ones are missing here"
         );
+    }
+
+    #[test]
+    fn late_wakeups_of_a_thread_that_is_no_loop_are_said_to_be_no_overruns() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let document: Document = serde_json::from_str(text).unwrap();
+        let recorder =
+            RecorderSummary { late: 3, kept: 3, threshold_ns: Some(1_000_000), ..RecorderSummary::default() };
+        let mut episodes: Vec<EpisodeView> =
+            (0..3).map(|_| EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Irq, "nic", 100)]) }).collect();
+        episodes[1].victim.tid = 15;
+        episodes[2].victim.tid = 15;
+        let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+        let count = CycleCount { left_out: 1, ..CycleCount::default() };
+        let mut first = |count, measure: &str| {
+            report.take_cycles(&document, [(measure.to_owned(), count)].into());
+            Notes::of(&report).first.concat()
+        };
+        assert_eq!(
+            first(count, "rcu_preempt other"),
+            "2 of these late wakeups are of rcu_preempt other, which does not wake about once in 1.00 ms: no cycle of a loop overran \
+             there, and --thread shows one thread alone"
+        );
+        // None of these is theirs; and a name of which some thread is a loop.
+        assert_eq!(first(count, "ksoftirqd/0 other"), "");
+        assert_eq!(first(CycleCount { cycles: 9, ..count }, "rcu_preempt other"), "");
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn add_cycles(report: &mut WhyReport<'_>, recording: &Recording) {
     };
     if let Some(period_ns) = period_ns.filter(|_| report.recorder.as_ref().is_some_and(is_of_cycles)) {
         let cycles = recording.cycles(period_ns).unwrap_or_default();
-        report.overruns = cycles.into_iter().map(|(measure, count)| (measure, count.overrun_count())).collect();
+        report.take_cycles(recording.document(), cycles);
     }
 }
 
