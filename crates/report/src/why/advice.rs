@@ -2,7 +2,7 @@
 
 use super::ends::{End, tells_the_end, told};
 use super::model::{EpisodeView, FollowedLoops, WhyReport};
-use super::remedy::{Setting, remedy};
+use super::remedy::{OF_THIS_RECORDING, Setting, remedy};
 use super::without_host;
 use super::words::part_of_wait;
 use crate::layout::shell_word;
@@ -149,7 +149,8 @@ fn with_samples(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
 /// For a loop that waited among normal threads: the one change that puts it before them all comes first.
 fn real_time(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
     let waits_among_normal = cause.turn.is_some_and(|turn| turn.waiting_weight != IDLE_WEIGHT)
-        && matches!(cause.kind, Kind::SamePriority | Kind::HigherPriority);
+        && matches!(cause.kind, Kind::SamePriority | Kind::HigherPriority)
+        && !cause.who.name().contains(OF_THIS_RECORDING);
     let loops = report.loops.filter(|_| waits_among_normal)?;
     late_thread(report)?;
     let give = match loops {

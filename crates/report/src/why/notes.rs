@@ -1,13 +1,14 @@
 //! What has to be known beside a verdict on causes: sentences without a full stop.
 
 use super::model::WhyReport;
-use super::remedy::OF_THIS_RECORDING;
+use super::remedy::{OF_THIS_RECORDING, less_of_this_recording};
 use super::words::percent;
 use crate::layout::{agreeing, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable};
+use std::collections::BTreeMap;
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
 const WORTH_SAYING_FIRST: u128 = 1;
@@ -130,25 +131,29 @@ fn cycles_that_overran(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
 /// That much of the late time is what the recording itself took, at the ends of waits too.
 fn taken_by_the_recording(report: &WhyReport<'_>) -> Option<String> {
     let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
-    let parts = whole.flat_map(|episode| &episode.split.parts);
-    let own_ns = parts.map(|part| own_part(&part.who, part.ns, &part.inside)).fold(0, u64::saturating_add);
+    let mut own = BTreeMap::new();
+    for part in whole.flat_map(|episode| &episode.split.parts) {
+        add_own(&part.who, part.ns, &part.inside, &mut own);
+    }
+    let own_ns = own.values().copied().fold(0, u64::saturating_add);
+    let (most, _) = own.into_iter().max_by_key(|(_, ns)| *ns)?;
     let is_much = own_ns > 0 && u128::from(own_ns) * 100 >= u128::from(report.late_ns()) * OWN_WORTH_SAYING;
     is_much.then(|| {
-        format!(
-            "{} of the late time is what this recording itself took: a higher --why threshold or a lower --sample-rate makes it \
-             less",
-            percent(own_ns, report.late_ns())
-        )
+        let share = percent(own_ns, report.late_ns());
+        format!("{share} of the late time is what this recording itself took: {}", less_of_this_recording(most))
     })
 }
 
-/// How much of what somebody had, ns, punctual's own threads had, in the end.
-fn own_part(who: &Who, ns: u64, inside: &[Inside]) -> u64 {
+/// Adds what punctual's own threads had of what somebody had, ns, in the end, by their names.
+fn add_own<'a>(who: &'a Who, ns: u64, inside: &'a [Inside], own: &mut BTreeMap<&'a str, u64>) {
     if who.name().contains(OF_THIS_RECORDING) {
-        return ns;
+        let sum = own.entry(who.name()).or_default();
+        *sum = sum.saturating_add(ns);
+        return;
     }
-    let own = inside.iter().map(|step| own_part(&step.who, step.ns, &step.inside));
-    own.fold(0, u64::saturating_add)
+    for step in inside {
+        add_own(&step.who, step.ns, &step.inside, own);
+    }
 }
 
 fn unknown_within(stage: Stage, within_ns: u64) -> String {
