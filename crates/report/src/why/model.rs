@@ -409,6 +409,11 @@ impl<'a> WhyReport<'a> {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
     }
 
+    /// How much time of causes that are known counts as unknown, ns: a lock of which the holder was not seen.
+    pub(crate) fn unknown_within_ns(&self) -> u64 {
+        self.summary.unknown_ns.saturating_sub(self.total_of(Kind::Unknown))
+    }
+
     /// A cause's name, with the numbers of its thread and its process where several threads have the name.
     pub(crate) fn named(&self, cause: &Cause) -> Who {
         let of = |tid: u32| self.episodes.iter().find_map(|episode| episode.processes.get(&tid).copied());

@@ -2,7 +2,7 @@
 
 use super::model::WhyReport;
 use super::remedy::{OF_THIS_RECORDING, less_of_this_recording};
-use super::words::percent;
+use super::words::{percent, within_what};
 use crate::layout::{agreeing, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
@@ -32,7 +32,7 @@ pub(super) struct Notes {
 
 impl Notes {
     pub(super) fn of(report: &WhyReport<'_>) -> Notes {
-        let within_ns = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
+        let within_ns = report.unknown_within_ns();
         let is_much = u128::from(within_ns) * 100 >= u128::from(report.late_ns()) * WORTH_SAYING_FIRST;
         let within = (within_ns > 0).then(|| unknown_within(report.stage(), within_ns));
         let (much, little) = if is_much { (within, None) } else { (None, within) };
@@ -160,7 +160,7 @@ fn unknown_within(stage: Stage, within_ns: u64) -> String {
     format!(
         "another {} spent in {} counts as unknown: the {}, or what delayed it, was not seen",
         format_ns(within_ns),
-        if stage == Stage::Request { "locks and waits" } else { "locks" },
+        within_what(stage),
         if stage == Stage::Request { "holder, or whoever ended the wait" } else { "holder" }
     )
 }
