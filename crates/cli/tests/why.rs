@@ -105,7 +105,7 @@ fn a_recording_that_failed_counts_what_stands_there_and_says_why_it_ended() {
     assert!(
         text.lines().next().unwrap().ends_with("It failed: a.punctual: cannot write: no space left on the device.")
     );
-    assert!(text.contains("flight recorder, cut short, counts at least: late 3   kept 3   void 0"), "{text}");
+    assert!(text.contains("flight recorder, cut short, counts at least: late 3   kept 3 (0 of them void)"), "{text}");
     let answer = json(&run(directory.path(), &["why", "a.punctual", "--json"]));
     assert_eq!((&answer["cut"], &answer["recorder"]["late"]), (&true.into(), &3.into()));
     // If the disk had no room for the recording's end, the recorder's end may say so.
@@ -163,12 +163,12 @@ fn what_is_left_out_is_counted_once() {
                 .contains("Left out of these shares: 20 without evidence. So 20 of 25 late wakeups are not explained."),
             "{text}"
         );
-        assert!(text.contains("late 25   kept 5   void 0   without evidence 20   "), "{text}");
+        assert!(text.contains("late 25   kept 5 (0 of them void)   without evidence 20   "), "{text}");
         assert!(text.contains("of 25 late wakeups 20 had no evidence yet when this was counted"), "{text}");
     }
     // The last count is older than the episodes, though the recording ended.
     let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());
-    assert!(text.contains("late 20   kept 19   void 0   without evidence 1   "), "{text}");
+    assert!(text.contains("late 20   kept 19 (0 of them void)   without evidence 1   "), "{text}");
     let first = text.lines().next().unwrap();
     assert!(
         first.contains("Left out of these shares: 1 without evidence.") && !first.contains("not explained"),

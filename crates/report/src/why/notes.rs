@@ -167,7 +167,7 @@ fn unknown_within(stage: Stage, within_ns: u64) -> String {
 
 fn of_other_threads(report: &WhyReport<'_>) -> Option<String> {
     let only = report.only.as_ref().filter(|only| only.others > 0)?;
-    let others = counted(only.others, "late wakeup");
+    let others = counted(only.others, &format!("late {}", report.nouns().0));
     Some(format!("{others} of other threads {} left out, as --thread asks", agreeing(only.others, "is", "are")))
 }
 
@@ -195,7 +195,7 @@ fn nesting_unknown(report: &WhyReport<'_>) -> Option<String> {
 /// Which late wakeups the flight recorder kept no evidence of.
 fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
     let mut notes = Vec::new();
-    let late = || counted(recorder.late, "late wakeup");
+    let late = || counted(recorder.late, &format!("late {}", report.nouns().0));
     if report.missing() > 0 {
         notes.push(format!(
             "the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
@@ -286,6 +286,28 @@ mod tests {
         );
         assert_eq!(first(OverrunCount { least: 116, may_be_more: false, ..seen }), "");
         assert_eq!(first(OverrunCount { least: 0, most: 0, ..seen }), "");
+    }
+
+    #[test]
+    fn late_requests_are_not_called_wakeups() {
+        let recorder = RecorderSummary {
+            stage: Stage::Request,
+            late: 178,
+            kept: 1,
+            over_budget: 100,
+            writing_behind: 38,
+            ..RecorderSummary::default()
+        };
+        let only = crate::why::OnlyThread { asked: "worker".to_owned(), others: 2, others_void: 0 };
+        let episodes = vec![of_parts(&[(Kind::Irq, "nic", 100)])];
+        let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).of_thread(only);
+        let more = Notes::of(&report).more.join("; ");
+        for words in
+            ["of 178 late requests 100 left", "of 178 late requests 38 left", "2 late requests of other threads"]
+        {
+            assert!(more.contains(words), "{words}: {more}");
+        }
+        assert!(!more.contains("late wakeup"), "{more}");
     }
 
     #[test]
