@@ -75,11 +75,15 @@ fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String
         Some(0) => "none recognised".to_owned(),
         Some(all) => format!("{} recognised", grouped(all)),
     };
+    let threshold = printable(&recorder.threshold);
+    let before = match recorder.not_judged {
+        0 => String::new(),
+        before => format!(" (the first {} came before that was known)", grouped(before)),
+    };
     let times = times_in_words(recorder).map_or_else(|| cut_in_words(recorder), |times| format!("; {times}"));
     Some(format!(
-        "requests: {all}, {late} beyond --why {}{times}\n\
-         the tables end where a thread first sleeps, requests where it waits for more work{explained}",
-        printable(&recorder.threshold),
+        "requests: {all}, {late} beyond --why {threshold}{before}{times}\n\
+         the tables end where a thread first sleeps, requests where it waits for more work{explained}"
     ))
 }
 
@@ -252,6 +256,10 @@ mod tests {
              the tables end where a thread first sleeps, requests where it waits for more work; `punctual why 'a b.punctual'` says what \
              delayed the late ones"
         );
+        let before = said(RecorderSummary { not_judged: 1_089, ..asked.clone() });
+        let begins =
+            "requests: 1,103 recognised, 11 beyond --why p99 (the first 1,089 came before that was known); p50 1.20 ms";
+        assert!(before.starts_with(begins), "{before}");
         let older = said(RecorderSummary { requests: None, request_times: None, late: 0, ..asked.clone() });
         assert_eq!(
             older,
