@@ -11,9 +11,8 @@ const MS: u64 = 1_000_000;
 /// How long a cycle executes, ns.
 const WORK: u64 = 210_000;
 
-/// A minute of a loop of 1 kHz that a command ran under load. Once a second it comes 4.9 ms late, and once a second a wakeup
-/// is not seen, so that two cycles look like one of 1.32 ms.
-fn write(path: &Path, run_id: &str, catches_up: bool) {
+/// Begins the recording of a loop of 1 kHz that a command ran under load.
+fn begin(path: &Path, run_id: &str) -> Writer {
     let command = vec!["./my-loop".to_owned(), "60".to_owned()];
     let load = LoadInfo {
         name: "mixed+./my-loop 60".into(),
@@ -27,6 +26,33 @@ fn write(path: &Path, run_id: &str, catches_up: bool) {
     writer.followed_mut().period_ns = Some(MS);
     writer.followed_mut().asked = vec![Asked::Command.to_string()];
     writer.followed_mut().wakers = vec![Waker { kind: WakerKind::Timer, name: "sleep".into(), id: None }];
+    writer
+}
+
+/// Ends it after a minute in which so many wakeups were not seen.
+fn end(mut writer: Writer, unseen: u64) {
+    writer.set_thread_counts(0, 0, unseen, 0);
+    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: 61_000 * MS };
+    writer.finish(end, Vec::new()).unwrap();
+}
+
+/// A wakeup of the loop by its own timer, that was due then, ran so late, slept again after so long and executed so much, ns.
+fn wakeup(due_ns: u64, late_ns: u64, work_ns: u64, executed_ns: u64) -> Wakeup {
+    Wakeup {
+        tid: 7,
+        expected_ns: due_ns,
+        total_ns: late_ns,
+        work_ns: Some(work_ns),
+        executed_ns: Some(executed_ns),
+        woken_by: Some(0),
+        ..Wakeup::default()
+    }
+}
+
+/// A minute of a loop that, once a second, comes 4.9 ms late, and once a second a wakeup is not seen, so that two cycles look
+/// like one of 1.32 ms.
+fn write(path: &Path, run_id: &str, catches_up: bool) {
+    let mut writer = begin(path, run_id);
     let (mut cycle, mut unseen) = (0, 0);
     while cycle < 60_000 {
         // How late, how long until it sleeps, how long it executes, and how many periods pass.
@@ -37,21 +63,22 @@ fn write(path: &Path, run_id: &str, catches_up: bool) {
             _ => (30_000, WORK, WORK, 0),
         };
         unseen += u64::from(cycle % 1_000 == 700);
-        let wakeup = Wakeup {
-            tid: 7,
-            expected_ns: (1_000 + cycle) * MS,
-            total_ns: late,
-            work_ns: Some(work),
-            executed_ns: Some(executed),
-            woken_by: Some(0),
-            ..Wakeup::default()
-        };
-        writer.push(0, &wakeup);
+        writer.push(0, &wakeup((1_000 + cycle) * MS, late, work, executed));
         cycle += 1 + missed;
     }
-    writer.set_thread_counts(0, 0, unseen, 0);
-    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: 61_000 * MS };
-    writer.finish(end, Vec::new()).unwrap();
+    end(writer, unseen);
+}
+
+/// Ten thousand cycles of a loop that ten times comes 4.4 ms late, drops what it missed and starts over from there.
+fn write_starting_over(path: &Path) {
+    let mut writer = begin(path, "3");
+    let mut due_ns = 1_000 * MS;
+    for cycle in 0..10_000 {
+        let (late_ns, next_ns) = if cycle % 1_000 == 500 { (4_400_000, 5_437_001) } else { (30_000, MS) };
+        writer.push(0, &wakeup(due_ns, late_ns, WORK, WORK));
+        due_ns += next_ns;
+    }
+    end(writer, 0);
 }
 
 #[test]
@@ -110,6 +137,31 @@ fn the_periods_that_a_loop_overran_are_compared_whatever_it_does_about_them() {
         ),
         "{text}"
     );
+}
+
+/// What a player drops is what is heard.
+#[test]
+fn periods_that_a_loop_drops_before_it_starts_over_are_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    write_starting_over(&directory.path().join("a"));
+    let text = stdout(&run(directory.path(), &["report", "a"]));
+    for words in [
+        "took longer than 1.00 ms in 10 of 10,000 cycles, ",
+        " Of about 10,040 periods 40 began without a wakeup: dropped, ",
+        "cycles       periods  without a wakeup  over 1.00 ms",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let cycles = &json(&run(directory.path(), &["report", "a", "--json"]))["cycles"][0];
+    for (name, expected) in
+        [("cycles", 10_000), ("periods", 0), ("estimated_periods", 10_040), ("estimated_not_woken", 40)]
+    {
+        assert_eq!(cycles[name].as_u64(), Some(expected), "{name}: {cycles}");
+    }
+    let compared = stdout(&run(directory.path(), &["compare", "a", "a"]));
+    assert!(compared.contains(", about 40 of about 10,040 periods without a wakeup, unobserved 0"), "{compared}");
+    let side = &json(&run(directory.path(), &["compare", "a", "a", "--json"]))["b"];
+    assert_eq!((side["periods"].as_u64(), side["not_woken"].as_u64()), (Some(10_040), Some(40)), "{side}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::blocks::{Run, measured_ns};
 use punctual_forecast::Input;
+use punctual_recording::{CycleCount, PeriodsPassed};
 
 /// One side: runs of the same measurement.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct SideSummary {
     pub wakeups: u64,
     /// Activations that passed without a wakeup; `None` if there is no grid.
     pub missed: Option<u64>,
+    /// The periods of the followed threads' loops, if they were given one and it is known how many passed.
+    pub periods: Option<PeriodsPassed>,
     /// Wakeups for which only the total is known.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost.
@@ -52,6 +55,8 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         sum
     });
     let counters = counters.unwrap_or_default();
+    let mut cycles = CycleCount::default();
+    side.runs.iter().flat_map(|run| run.cycles.values()).for_each(|count| cycles.add(count));
     SideSummary {
         name: side.name.clone(),
         runs: side.runs.len(),
@@ -59,6 +64,7 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         measured_ns: side.runs.iter().map(|run| measured_ns(&run.document)).sum(),
         wakeups: counters.wakeups,
         missed: counters.missed,
+        periods: cycles.periods_passed(),
         unobserved: counters.unobserved,
         lost: counters.lost,
         steal_ns: counters.steal_ns,

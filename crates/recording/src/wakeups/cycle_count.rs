@@ -67,6 +67,23 @@ pub struct CycleCount {
     pub starved_within: u64,
     /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
     pub on_grid: u64,
+    /// About how many periods passed for threads whose timers show no grid: those that start over after an overrun, and those
+    /// that others wake. They count no `periods`.
+    pub estimated_periods: u64,
+    /// Those of them that began without a wakeup, by the time from one cycle to the next: dropped, made up for without
+    /// sleeping, or with a wakeup that nobody saw.
+    pub estimated_not_woken: u64,
+}
+
+/// Periods of loops, and how many of them began without a wakeup.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PeriodsPassed {
+    /// All of them.
+    pub all: u64,
+    /// Those without a wakeup: within the previous cycle, dropped, or with a wakeup that nobody saw.
+    pub not_woken: u64,
+    /// Whether some are estimated from the time from one cycle to the next, because no grid of timers shows them.
+    pub is_estimated: bool,
 }
 
 /// Periods of loops in which a cycle that was due earlier still ran, whatever the loop then does about them.
@@ -143,6 +160,20 @@ impl CycleCount {
         self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
         self.on_grid = self.on_grid.saturating_add(other.on_grid);
+        self.estimated_periods = self.estimated_periods.saturating_add(other.estimated_periods);
+        self.estimated_not_woken = self.estimated_not_woken.saturating_add(other.estimated_not_woken);
+    }
+
+    /// The periods that passed, where that is known, exactly or about.
+    pub fn periods_passed(&self) -> Option<PeriodsPassed> {
+        let passed = PeriodsPassed {
+            all: self.all_periods().saturating_add(self.estimated_periods),
+            not_woken: [self.not_woken, self.starved_within, self.estimated_not_woken]
+                .into_iter()
+                .fold(0, u64::saturating_add),
+            is_estimated: self.estimated_periods > 0,
+        };
+        (passed.all > 0).then_some(passed)
     }
 
     /// All periods that are known, those of starved threads too.

@@ -125,6 +125,12 @@ pub(super) struct SideRow<'a> {
     measured_ns: u64,
     wakeups: u64,
     missed: Option<u64>,
+    /// How many periods passed for the loops of followed threads; null without a period, or where nothing shows it.
+    periods: Option<u64>,
+    /// How many of these began without a wakeup.
+    not_woken: Option<u64>,
+    /// Whether some of these are estimated from the time from one cycle to the next, because no grid of timers shows them.
+    estimated: Option<bool>,
     unobserved: u64,
     lost: u64,
     steal_ns: Option<u64>,
@@ -142,6 +148,9 @@ impl<'a> SideRow<'a> {
             measured_ns: side.measured_ns,
             wakeups: side.wakeups,
             missed: side.missed,
+            periods: side.periods.map(|passed| passed.all),
+            not_woken: side.periods.map(|passed| passed.not_woken),
+            estimated: side.periods.map(|passed| passed.is_estimated),
             unobserved: side.unobserved,
             lost: side.lost,
             steal_ns: side.steal_ns,

@@ -324,7 +324,7 @@ pub(super) fn sides_table<'a>(sides: impl IntoIterator<Item = (String, &'a SideS
             Value::Count(Some(side.runs as u64)),
             Value::text(punctual_recording::format_ns(side.measured_ns)),
             Value::Count(Some(side.wakeups)),
-            Value::Count(side.missed),
+            Value::Count(side.missed.or(side.periods.map(|passed| passed.not_woken))),
             Value::Count(Some(side.unobserved)),
             Value::Count(Some(side.lost)),
         ]

@@ -248,6 +248,7 @@ mod tests {
             measured_ns: 1,
             wakeups: 1,
             missed: Some(0),
+            periods: None,
             unobserved: 0,
             lost: 0,
             steal_ns: None,

@@ -84,9 +84,16 @@ pub(super) fn nothing_else_differs(comparison: &Comparison) -> &'static str {
 pub(super) fn side_line(side: &SideSummary) -> String {
     let runs = counted(side.runs, "run");
     let load = load_of_side(side);
-    let missed = side.missed.map_or("-".to_owned(), grouped);
+    let missed = match side.periods {
+        Some(passed) => {
+            let about = if passed.is_estimated { "about " } else { "" };
+            let periods = counted(passed.all, "period");
+            format!("{about}{} of {about}{periods} without a wakeup", grouped(passed.not_woken))
+        }
+        None => format!("missed {}", side.missed.map_or("-".to_owned(), grouped)),
+    };
     format!(
-        "{}: {load}, {runs}, {}, {}, missed {missed}, unobserved {}, lost {}",
+        "{}: {load}, {runs}, {}, {}, {missed}, unobserved {}, lost {}",
         side.name,
         format_ns(side.measured_ns),
         counted(side.wakeups, "wakeup"),

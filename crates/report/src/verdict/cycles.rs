@@ -74,15 +74,16 @@ impl LoopCycles {
                 ),
             };
             return Some(format!(
-                "{none}; the longest took {}.{}{}",
+                "{none}; the longest took {}.{}{}{}",
                 format_ns(longest),
                 not_woken(&rows),
+                about_not_woken(&rows),
                 held(&rows)
             ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let more = [not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
+        let more = [not_woken(&rows), about_not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
@@ -154,6 +155,26 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         within_of.iter().map(of).collect::<Vec<String>>().join(" ")
     };
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
+}
+
+/// The sentence about periods without a wakeup where no grid shows which, with a space before; empty if there are none.
+fn about_not_woken(rows: &[(&str, &CycleCount)]) -> String {
+    let sum = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+    let without = sum(|count| count.estimated_not_woken);
+    if without == 0 {
+        return String::new();
+    }
+    let periods = counted(sum(|count| count.estimated_periods), "period");
+    let without = grouped(without);
+    let unseen: u64 =
+        rows.iter().filter(|(_, count)| count.estimated_not_woken > 0).map(|(_, count)| count.unseen).sum();
+    let seen = match unseen {
+        0 => String::new(),
+        unseen => format!(" that was seen ({} not)", counted(unseen, "wakeup") + agreeing(unseen, " was", " were")),
+    };
+    format!(
+        " Of about {periods} {without} began without a wakeup{seen}: dropped, unless the loop made up for them without sleeping. They are estimated from the time between cycles, since no grid of timers shows them."
+    )
 }
 
 /// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.

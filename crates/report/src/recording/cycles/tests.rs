@@ -63,6 +63,35 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
 }
 
 #[test]
+fn periods_without_a_wakeup_are_counted_although_no_grid_shows_them() {
+    let mut dropped = loops(&[("synth fifo:80", 6_268, 65, 2_310_000), ("log other", 60, 0, 500_000)]);
+    let synth = dropped.by_name.get_mut("synth fifo:80").unwrap();
+    (synth.estimated_periods, synth.estimated_not_woken) = (7_483, 1_215);
+    let verdict = dropped.verdict();
+    let sentence = "Of about 7,483 periods 1,215 began without a wakeup: dropped, unless the loop made up for them without \
+                    sleeping. They are estimated from the time between cycles, since no grid of timers shows them.";
+    assert!(verdict.ends_with(&format!("in 65 of 6,268 cycles, 2.31 ms at most. {sentence}")), "{verdict}");
+    let lines = dropped.text();
+    let rows: Vec<Vec<&str>> =
+        lines.lines().map(|line| line.split("  ").filter(|cell| !cell.is_empty()).collect()).collect();
+    let cells = |row: usize| rows[row].iter().map(|cell| cell.trim()).collect::<Vec<_>>();
+    assert_eq!(cells(0)[..4], ["threads", "cycles", "periods", "without a wakeup"], "{lines}");
+    assert_eq!(cells(1)[..5], ["synth fifo:80", "6,268", "about 7,483", "about 1,215", "65"], "{lines}");
+    assert_eq!(cells(2)[..5], ["log other", "60", "-", "-", "0"], "{lines}");
+    // So they are where every cycle kept its period, and where some wakeups were not seen.
+    let mut kept = loops(&[("synth fifo:80", 6_985, 0, 994_000)]);
+    let synth = kept.by_name.get_mut("synth fifo:80").unwrap();
+    (synth.estimated_periods, synth.estimated_not_woken, synth.unseen) = (7_000, 15, 15);
+    let verdict = kept.verdict();
+    assert!(
+        verdict.contains(
+            " 994 us. Of about 7,000 periods 15 began without a wakeup that was seen (15 wakeups were not): "
+        ),
+        "{verdict}"
+    );
+}
+
+#[test]
 fn cycles_that_nobody_saw_are_no_cycles_that_were_kept() {
     let mut kept = loops(&[("arm fifo:80", 6_985, 0, 994_000)]);
     kept.by_name.get_mut("arm fifo:80").unwrap().unseen = 15;
