@@ -167,7 +167,7 @@ fn musicians_get_frames_and_how_many_buffers_would_do() {
     let words = ["forecast", "a b", "--device", "audio 256@48kHz"];
     let (text, next) = told(directory.path(), &words);
     // (n-1)·t - c is 4.8 ms; the worst wakeup ran 20 ms late.
-    let in_frames = "audio: 2 buffers of 256 frames of 48 kHz; its work may begin 230 frames late; the worst wakeup came 960 frames late";
+    let in_frames = "audio: 2 buffers of 256 frames of 48 kHz, 10.7 ms of playing latency; its work may begin 230 frames late; the worst wakeup came 960 frames late";
     assert!(text.contains(in_frames), "{text}");
     assert!(text.contains("  audio: with 533 us (10 %, assumed) of work each; `--compute` gives another\n"), "{text}");
     let command = "`punctual forecast 'a b' --device 'audio 256@48kHz' --want 1/day`";
