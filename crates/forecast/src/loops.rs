@@ -118,13 +118,16 @@ impl Loops {
             if count.overran_beyond_wakeups() {
                 return Err(Error::Recording(beyond_wakeups(&input.measure, count)));
             }
-            let watched_ns = count.periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
-            // Without a grid no periods are counted.
+            let periods = count.periods.saturating_add(count.estimated_periods);
+            let watched_ns = periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
+            // Where no periods are counted.
             let threads_ns = input.exposure_ns.saturating_mul(input.tasks.len() as u64).min(MAX_TIME_NS);
             // Skipped periods went by and brought no cycle. With several threads, nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
             }
+            // Of a loop that is mostly behind no periods are known.
+            let watched_ns = if watched_ns > 0 { watched_ns } else { input.exposure_ns };
             if count.untold > 0 {
                 loops.counted.extend(what_is_not_told(&input.measure, document, loops.profile.period_ns));
             }
@@ -193,8 +196,8 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
     let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(seen_ns), agreeing_count(count.unseen));
     Some(match beyond(MUCH_MORE) {
         true => format!(
-            "This may be far too optimistic for {measure}: {overruns} took too long, up to one every {}, the longest {longest}, \
-             where the wakeups that forecasts are made of show {counts} and {seen} ({unseen} not seen). ",
+            "This may be far too optimistic for {measure}: {overruns} took too long, up to one every {}, the longest {longest}. \
+             The forecast is made of single wakeups, which show {counts}, the longest {seen} ({unseen} not seen). ",
             format_ns(watched_ns / most.max(1)),
         ),
         false if most == shown => format!(

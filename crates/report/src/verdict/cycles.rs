@@ -115,8 +115,8 @@ fn longest_in_words(count: &CycleCount) -> String {
     let longest = format_ns(count.longest_ns);
     match (count.longest_row_in_words(), count.unseen) {
         // A stop after its cycle, which looks like a sleep within it, is none of it.
-        (Some(row), 0) if count.longest_slept => format!("the longest stretch {longest} at most, {row}"),
-        (Some(row), _) if count.longest_slept => format!("the longest stretch that was seen {longest} at most, {row}"),
+        (Some(row), 0) if count.longest_slept => format!("the longest stretch lasting at most {longest}, {row}"),
+        (Some(row), _) if count.longest_slept => format!("the longest stretch seen lasting at most {longest}, {row}"),
         (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
         // It may have begun with a wakeup that nobody saw.
         (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),
@@ -198,7 +198,8 @@ fn slept(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
         0 => String::new(),
         slept => format!(
-            " In {} the thread slept on its way: for something else, or in a control group that was frozen, which looks the same.",
+            " In {} the thread slept within its cycle: for something, such as a lock, or in a control group that was frozen, which looks the \
+             same. Recorded with --why, `punctual why` says which.",
             counted(slept, "overrun")
         ),
     }

@@ -37,8 +37,8 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
         doubtful.verdict(),
         "arm fifo:80 took longer than 1.00 ms in 2 to 11 or more of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
          previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
-         overrun. If it catches up, each is an overrun. In 1 overrun the thread slept on its way: for something else, or in a control group \
-         that was frozen, which looks the same."
+         overrun. If it catches up, each is an overrun. In 1 overrun the thread slept within its cycle: for something, such as a lock, or in a control \
+         group that was frozen, which looks the same. Recorded with --why, `punctual why` says which."
     );
     let mut held = over.clone();
     held.by_name.get_mut("arm fifo:80").unwrap().held = 2;
@@ -172,13 +172,13 @@ fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
     (arm.periods, arm.not_woken, arm.longest_missed, arm.longest_slept) = (7_021, 30, 6, true);
     let said = over.verdict();
     assert!(
-        said.contains(" cycles, the longest stretch 6.80 ms at most, up to 7 cycles in a row. Of 7,021 "),
+        said.contains(" cycles, the longest stretch lasting at most 6.80 ms, up to 7 cycles in a row. Of 7,021 "),
         "{said}"
     );
     over.by_name.get_mut("arm fifo:80").unwrap().unseen = 2;
     let said = over.verdict();
     assert!(
-        said.contains(" cycles, the longest stretch that was seen 6.80 ms at most, up to 7 cycles in a row. "),
+        said.contains(" cycles, the longest stretch seen lasting at most 6.80 ms, up to 7 cycles in a row. "),
         "{said}"
     );
 }
@@ -259,7 +259,7 @@ fn no_number_is_exact_where_more_may_have_overrun() {
         (count.periods, count.not_woken) = (300, 87);
     };
     assert!(said(&once).contains(" in 1 to 85 or more of 213 cycles"), "{}", said(&once));
-    assert!(!said(&once).contains("slept on its way"), "it may as well be long by itself: {}", said(&once));
+    assert!(!said(&once).contains("slept within its cycle"), "it may as well be long by itself: {}", said(&once));
 }
 
 /// The verdict, the table, the page and JSON say of one count the same.
