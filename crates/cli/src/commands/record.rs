@@ -1,6 +1,7 @@
 //! `punctual record`.
 
 use super::artifacts::Artifacts;
+use super::bare_interval::frames_or_time;
 use super::looked_after::{LookedAfter, looked_after};
 use super::unread::Unread;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
@@ -112,6 +113,11 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
     }
     plan.limits = arguments.limit.as_ref().map(|limits| limits.of_wakeups.clone()).unwrap_or_default();
     plan.output = arguments.output.clone().unwrap_or_else(|| super::fresh_name("", ".punctual"));
+    if arguments.threads.interval.is_some()
+        && let Some(said) = frames_or_time(&plan.command_line)
+    {
+        output::note(&said);
+    }
     Ok(plan)
 }
 
