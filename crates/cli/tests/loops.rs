@@ -139,6 +139,26 @@ fn the_periods_that_a_loop_overran_are_compared_whatever_it_does_about_them() {
     );
 }
 
+/// A loop is no device, but a limit on its cycles says whether so many buffers would do.
+#[test]
+fn whoever_asks_for_a_device_of_a_loop_is_told_what_to_do_instead() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a"), "1", true);
+    // The longest cycles took 6.37 ms.
+    for (options, limit, expected) in [
+        (&["--device", "audio 1ms x3"][..], "2000us", 2),
+        (&["--device", "audio 1ms x8"][..], "7000us", 0),
+        (&["--device", "audio 1ms", "--buffers", "4"][..], "3000us", 2),
+    ] {
+        let refused = run(directory.path(), &[&["forecast", "a"][..], options].concat());
+        let limit = format!("cycle:max={limit}");
+        assert_eq!(code(&refused), 129, "{options:?}: {}", stderr(&refused));
+        assert!(stderr(&refused).contains(&format!("`punctual report a --limit {limit}`")), "{}", stderr(&refused));
+        let judged = run(directory.path(), &["report", "a", "--limit", &limit]);
+        assert_eq!(code(&judged), expected, "{}", stdout(&judged));
+    }
+}
+
 /// What a player drops is what is heard.
 #[test]
 fn periods_that_a_loop_drops_before_it_starts_over_are_counted() {
