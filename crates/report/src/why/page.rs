@@ -11,7 +11,7 @@ use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::plain_page::{escape, prose};
+use crate::encode::plain_page::{code, escape, prose};
 use crate::layout::{counted, microseconds, thousands};
 use punctual_blame::{CallTree, Kind};
 use punctual_recording::{Document, Stage, printable_path};
@@ -128,11 +128,11 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
 
 /// A kind's page, folded away: it is part of the file, so that it can be read wherever the file is sent.
 fn explanation(body: &mut String, kind: Kind) {
-    let command = escape(&explain::command(kind));
+    let command = code(&explain::command(kind));
     let text = escape(kind.page_text());
     let _ = writeln!(
         body,
-        "<details><summary>How to be sure, and what helps (<code>{command}</code>)</summary>\n<pre>{text}</pre></details>"
+        "<details><summary>How to be sure, and what helps ({command})</summary>\n<pre>{text}</pre></details>"
     );
 }
 
