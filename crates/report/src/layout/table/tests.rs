@@ -27,8 +27,16 @@ fn words_wrap_before_numbers_are_touched() {
 fn sentences_stand_below_their_row() {
     let rows: &[&[&str]] = &[&["audio", "5.33 ms", "12.5 ms", "cannot tell yet: nothing was seen in this time"]];
     let text = at(40, &["device", "period", "slack", "verdict"], 1..3, rows);
-    let expected = "device   period    slack\n      verdict\naudio   5.33 ms  12.5 ms\n      cannot tell yet: nothing was seen\n      in this time";
+    let expected = "device   period    slack\naudio   5.33 ms  12.5 ms\n      verdict: cannot tell yet: nothing\n      was seen in this time";
     assert_eq!(text, expected);
+    // What has no heading has none there either, and nothing stands below a row without a sentence.
+    let rows: &[&[&str]] =
+        &[&["audio", "5.33 ms", "12.5 ms", "nothing was seen in this time"], &["modem", "1 ms", "2 ms", ""]];
+    let text = at(40, &["device", "period", "slack", ""], 1..3, rows);
+    assert_eq!(
+        text,
+        "device   period    slack\naudio   5.33 ms  12.5 ms\n      nothing was seen in this time\nmodem      1 ms     2 ms"
+    );
 }
 
 #[test]
