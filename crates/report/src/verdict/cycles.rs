@@ -165,15 +165,18 @@ fn about_not_woken(rows: &[(&str, &CycleCount)]) -> String {
         return String::new();
     }
     let periods = counted(sum(|count| count.estimated_periods), "period");
-    let without = grouped(without);
     let unseen: u64 =
         rows.iter().filter(|(_, count)| count.estimated_not_woken > 0).map(|(_, count)| count.unseen).sum();
+    let without_any = format!(" Of about {periods} {} began without a wakeup", grouped(without));
+    if without <= unseen {
+        return format!("{without_any} that was seen.");
+    }
     let seen = match unseen {
         0 => String::new(),
         unseen => format!(" that was seen ({} not)", counted(unseen, "wakeup") + agreeing(unseen, " was", " were")),
     };
     format!(
-        " Of about {periods} {without} began without a wakeup{seen}: dropped, unless the loop made up for them without sleeping. They are estimated from the time between cycles, since no grid of timers shows them."
+        "{without_any}{seen}: dropped, unless the loop made up for them without sleeping. They are estimated from the time between cycles, since no grid of timers shows them."
     )
 }
 
