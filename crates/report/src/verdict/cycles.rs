@@ -202,7 +202,7 @@ fn slept(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         slept => format!(
             " In {} the thread slept within its cycle: for something, such as a lock, or in a control group that was frozen, which looks the \
-             same. Recorded with --why, `punctual why` says which.",
+             same. Of a recording made with --why, `punctual why` says which.",
             counted(slept, "overrun")
         ),
     }

@@ -38,7 +38,7 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
         "arm fifo:80 took longer than 1.00 ms in 2 to 11 or more of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
          previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
          overrun. If it catches up, each is an overrun. In 1 overrun the thread slept within its cycle: for something, such as a lock, or in a control \
-         group that was frozen, which looks the same. Recorded with --why, `punctual why` says which."
+         group that was frozen, which looks the same. Of a recording made with --why, `punctual why` says which."
     );
     let mut held = over.clone();
     held.by_name.get_mut("arm fifo:80").unwrap().held = 2;
