@@ -77,4 +77,4 @@ pub use side::{Side, SideSummary};
 pub use standing::{MIN_RUNS, Standing, comes_first, order_of_round};
 pub use student::student_quantile;
 pub use throughput::Throughput;
-pub use verdict::{Outcome, Verdict};
+pub use verdict::{Outcome, Overall, Verdict};

@@ -4,8 +4,10 @@ use super::about_b::{left_in_words, to_undo};
 use super::options::{DEFAULT_PRIORITY, as_written, exact_time, listed, same_threads, value_of};
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
-use punctual_comparison::interact::{InputComparison, InputOutcome};
-use punctual_comparison::{Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Shared, Standing};
+use punctual_comparison::interact::InputComparison;
+use punctual_comparison::{
+    Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Overall, Shared, Standing,
+};
 use punctual_recording::{Document, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what delays B, or still does. `first` are
@@ -331,7 +333,7 @@ pub fn after_interact_comparison(
 ) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
     let is_told_by_more = comparison.standing != Standing::OtherPace;
-    if is_told_by_more && (!is_verdict || comparison.outcome == InputOutcome::NoDifference) {
+    if is_told_by_more && (!is_verdict || comparison.outcome == Overall::NoDifference) {
         let runs =
             comparison.runs_needed.unwrap_or(if is_verdict { 2 * comparison.a.runs } else { MIN_RUNS }).max(MIN_RUNS);
         let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
@@ -342,7 +344,7 @@ pub fn after_interact_comparison(
         );
         return vec![NextStep::new(&purpose, format!("punctual compare {} {}", shell_word(a), shell_word(b)))];
     }
-    let slower = first[usize::from(comparison.outcome != InputOutcome::Better)];
+    let slower = first[usize::from(comparison.outcome != Overall::Better)];
     vec![NextStep::new(
         "shows the longest inputs and what each was spent on",
         format!("punctual report {}", shell_word(slower)),

@@ -30,9 +30,11 @@ pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// Sentences on slow requests.
-pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
-    let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
+/// Sentences on slow requests: those in which the sides differ, which begin the verdict, or the others.
+pub(super) fn requests_in_words(comparison: &Comparison, are_decided: bool) -> Vec<String> {
+    let requests = comparison.counts.iter().filter(|row| {
+        matches!(row.what, Counted::Requests { .. }) && (row.outcome != Outcome::NoDifference) == are_decided
+    });
     requests.map(|row| sentence(row, comparison.standing)).collect()
 }
 

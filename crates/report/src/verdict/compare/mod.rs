@@ -63,7 +63,7 @@ pub fn comparison_verdict(comparison: &Comparison) -> String {
     }
     verdict += &other_way_round(comparison, total);
     verdict += &other_stages(comparison);
-    for words in requests_in_words(comparison) {
+    for words in requests_in_words(comparison, false) {
         verdict += &format!(" {words}");
     }
     if let Some(words) = throughput_in_words(comparison) {
@@ -77,7 +77,8 @@ fn beside_counts(comparison: &Comparison, sentence: String) -> String {
     if comparison.counts.is_empty() {
         return sentence;
     }
-    let mut sentences = cycles_in_words(comparison);
+    let mut sentences = requests_in_words(comparison, true);
+    sentences.extend(cycles_in_words(comparison));
     let is_counted = comparison.counts.iter().any(|row| row.outcome != Outcome::NoDifference);
     if is_counted || comparison.outcome == Outcome::NoDifference {
         sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
