@@ -216,8 +216,7 @@ impl Measured {
     /// Judges each part by these limits instead of its own.
     fn judge(&mut self, limits: &[LimitSpec]) {
         for (_, document) in &mut self.measurement.parts {
-            let of = |stage: Stage| document.distributions.sum(|key| key.stage == stage);
-            document.limits = limits.iter().map(|limit| limit.judge(of)).collect();
+            document.limits = limits.iter().map(|limit| limit.judge(|stage| document.judged(stage))).collect();
             self.measurement.exit_code = self.measurement.exit_code.max(super::limits_exit_code(&document.limits));
         }
         self.measurement.verdict = verdict(&self.measurement);

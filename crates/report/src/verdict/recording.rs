@@ -151,7 +151,7 @@ fn over_limits(document: &Document) -> Vec<String> {
     let mut sentences = Vec::new();
     for limit in &document.limits {
         let stage = limit.of_stage();
-        let wakeups = document.distributions.sum(|key| key.stage == stage).count();
+        let wakeups = document.judged(stage).count();
         if limit.found_ns.is_none() {
             sentences.push(format!("No limit on the {} can be judged: no wakeup here has that stage.", stage.name()));
             continue;
