@@ -29,6 +29,12 @@ impl Followed {
         self.asked.iter().any(|words| Asked::parse(words) == Some(Asked::Command))
     }
 
+    /// The names of the threads to which the period applies; none without one.
+    pub fn loop_names(&self) -> Vec<String> {
+        let loops = self.threads.iter().filter(|thread| self.period_ns.is_some() && !thread.is_context);
+        loops.map(|thread| thread.name.clone()).collect()
+    }
+
     /// The ids of the threads that are there for context, by the last name of each.
     pub fn context(&self) -> HashSet<u32> {
         let mut context = HashSet::new();
@@ -141,6 +147,17 @@ mod tests {
         let threads = vec![thread(1, true), thread(2, false), thread(3, true), thread(1, false), thread(2, true)];
         let followed = Followed { threads, ..Followed::default() };
         assert_eq!(followed.context(), HashSet::from([2, 3]));
+    }
+
+    #[test]
+    fn a_period_applies_to_what_is_not_there_for_context() {
+        let thread =
+            |name: &str, is_context| FollowedThread { name: name.to_owned(), is_context, ..FollowedThread::default() };
+        let threads = vec![thread("synth-audio", false), thread("synth-loader", true)];
+        for (period_ns, names) in [(None, vec![]), (Some(1_333_333), vec!["synth-audio"])] {
+            let followed = Followed { period_ns, threads: threads.clone(), ..Followed::default() };
+            assert_eq!(followed.loop_names(), names, "{period_ns:?}");
+        }
     }
 
     #[test]

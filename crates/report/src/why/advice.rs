@@ -7,7 +7,7 @@ use super::without_host;
 use super::words::part_of_wait;
 use crate::layout::shell_word;
 use punctual_blame::{ANSWER_OR_REQUEST, Cause, Detail, IDLE_WEIGHT, Kind};
-use punctual_recording::{counted, printable_path};
+use punctual_recording::{counted, printable, printable_path};
 use std::path::Path;
 
 /// A cause that has at least this share of the lateness is worth a change, percent.
@@ -66,7 +66,10 @@ impl Advice {
     pub(super) fn in_report(report: &WhyReport<'_>, cause: &Cause) -> Advice {
         let advice = Advice::on(cause, report.recording, report.setting);
         if cause.kind != Kind::Wait {
-            let remedy = real_time(report, cause).or_else(|| with_samples(report, cause)).or(advice.remedy);
+            let remedy = after_a_loop(report, cause)
+                .or_else(|| real_time(report, cause))
+                .or_else(|| with_samples(report, cause))
+                .or(advice.remedy);
             return Advice { remedy, ..advice }.for_thread(
                 late_thread(report),
                 late_process(report),
@@ -144,6 +147,17 @@ fn with_samples(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// For a thread that waited for a loop which was followed with a period: that one has to go first, whatever else waits.
+pub(super) fn after_a_loop(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
+    let is_by_turn = matches!(cause.kind, Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority);
+    let loops = report.loop_names.iter().find(|name| is_by_turn && cause.who.name() == name.as_str())?;
+    Some(format!(
+        "Leave the priorities as they are: {} was followed with a period, which it has to keep. Give one of the two another CPU \
+         (taskset), or let --comm name the loops alone if no period applies to the late thread.",
+        printable(loops)
+    ))
 }
 
 /// For a loop that waited among normal threads: the one change that puts it before them all comes first.
@@ -325,6 +339,21 @@ mod tests {
         // Of other threads nobody knows whether their work is short; one that is scheduled as idle has advice of its own.
         assert!(said(None, 1_024).starts_with("Give the late thread's session more weight"));
         assert!(said(Some(FollowedLoops::RunOn), IDLE_WEIGHT).contains("another policy"));
+    }
+
+    #[test]
+    fn nobody_is_put_before_a_loop_with_a_period() {
+        let said = |kind, loops: &[&str]| {
+            let episodes = vec![of_parts(&[(kind, "synth-audio", 100)])];
+            let mut report = WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]);
+            report.loop_names = loops.iter().map(|&name| name.to_owned()).collect();
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        for kind in [Kind::HigherPriority, Kind::SamePriority, Kind::LowerPriority] {
+            let after = said(kind, &["other", "synth-audio"]);
+            assert!(after.starts_with("Leave the priorities as they are: synth-audio was followed"), "{after}");
+            assert!(!after.contains("chrt") && said(kind, &["other"]).contains("chrt"), "{kind:?}: {after}");
+        }
     }
 
     #[test]
