@@ -188,7 +188,8 @@ fn ended(cause: &Cause) -> Option<String> {
 }
 
 /// The causes that are worth a change, with advice: the largest one of each kind. A single one that is larger than any of the kind
-/// that the first sentence names comes first, because one change ends it; then it is in the order of that sentence.
+/// that the first sentence names comes first, because one change ends it; then it is in the order of that sentence. The others follow
+/// in the order of the table, for the same reason.
 pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
     let mut kinds = report.kinds();
@@ -203,7 +204,11 @@ pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let single = report.largest_single().map(|cause| cause.kind);
     kinds.sort_by_key(|(kind, _)| Some(*kind) != single);
     let largest = |(kind, _): (Kind, u64)| report.causes().iter().find(|cause| cause.kind == kind);
-    let advice = kinds.into_iter().filter_map(largest).map(|cause| Advice::in_report(report, cause));
+    let mut causes: Vec<&Cause> = kinds.into_iter().filter_map(largest).collect();
+    if let Some((_, others)) = causes.split_first_mut() {
+        others.sort_by_key(|cause| std::cmp::Reverse(cause.total_ns));
+    }
+    let advice = causes.into_iter().map(|cause| Advice::in_report(report, cause));
     advice.filter(|advice| advice.remedy.is_some()).take(MAX_SHOWN).collect()
 }
 
@@ -408,6 +413,10 @@ mod tests {
         assert_eq!(told(vec![of_parts(&caught_up)]), [Kind::Steal, Kind::Kernel]);
         let kernel = [(Kind::Kernel, "kworker", 26), (Kind::Kernel, "cp", 15), (Kind::Steal, "the host", 25)];
         assert_eq!(told(vec![of_parts(&kernel)]), [Kind::Kernel, Kind::Steal]);
+        // What is second in the table is the second step, also beside several smaller ones of one kind.
+        let kernel = [(Kind::Kernel, "kworker", 14), (Kind::Kernel, "cp", 8), (Kind::Kernel, "cc1", 6)];
+        let table = [&[(Kind::Steal, "the host", 39), (Kind::Softirq, "rcu", 26)][..], &kernel].concat();
+        assert_eq!(told(vec![of_parts(&table)]), [Kind::Steal, Kind::Softirq]);
         let alone = || of_parts(&[(Kind::Own, "late", 95), (Kind::Irq, "nic", 5)]);
         assert_eq!(told(vec![alone()]), [Kind::Own]);
         let delayed = of_parts(&[(Kind::Steal, "the host", 60), (Kind::Own, "late", 40)]);
