@@ -188,8 +188,7 @@ fn ended(cause: &Cause) -> Option<String> {
 }
 
 /// The causes that are worth a change, with advice: the largest one of each kind. A single one that is larger than any of the kind
-/// that the first sentence names comes first, because one change ends it; then it is in the order of that sentence. The others follow
-/// in the order of the table, for the same reason.
+/// that the first sentence names comes first, because one change ends it; then that sentence's; then they follow as in the table.
 pub(super) fn leading(report: &WhyReport<'_>) -> Vec<Advice> {
     let late_ns = u128::from(report.late_ns());
     let mut kinds = report.kinds();
@@ -414,8 +413,8 @@ mod tests {
         let kernel = [(Kind::Kernel, "kworker", 26), (Kind::Kernel, "cp", 15), (Kind::Steal, "the host", 25)];
         assert_eq!(told(vec![of_parts(&kernel)]), [Kind::Kernel, Kind::Steal]);
         // What is second in the table is the second step, also beside several smaller ones of one kind.
-        let kernel = [(Kind::Kernel, "kworker", 14), (Kind::Kernel, "cp", 8), (Kind::Kernel, "cc1", 6)];
-        let table = [&[(Kind::Steal, "the host", 39), (Kind::Softirq, "rcu", 26)][..], &kernel].concat();
+        let beside = [(Kind::Steal, "the host", 39), (Kind::Softirq, "rcu", 26)];
+        let table = [&beside[..], &[(Kind::Kernel, "kworker", 14), (Kind::Kernel, "cp", 14)]].concat();
         assert_eq!(told(vec![of_parts(&table)]), [Kind::Steal, Kind::Softirq]);
         let alone = || of_parts(&[(Kind::Own, "late", 95), (Kind::Irq, "nic", 5)]);
         assert_eq!(told(vec![alone()]), [Kind::Own]);
