@@ -58,7 +58,7 @@ pub use recording::text::measurement_text;
 pub use verdict::compare::comparison_verdict;
 pub use verdict::devices::{devices_verdict, devices_verdict_lines};
 pub use verdict::forecast::needed_buffers;
-pub use verdict::recording::{check_verdict, recording_verdict, steal_of_worst};
+pub use verdict::recording::{check_verdict, recording_verdict, recordings_verdict, steal_of_worst};
 pub use verdict::sim::{experiment_sweep_verdict, experiments_verdict, timeline_verdict, whatif_sweep_verdict};
 pub use verdict::tools::{capabilities_verdict, installed_verdict};
 

@@ -408,8 +408,10 @@ mod tests {
         let said = |measure: &str, overruns: u64, longest_ns: u64| {
             let count = CycleCount { cycles: 9, overruns, longest_ns, ..CycleCount::default() };
             let by_name = [(measure.to_owned(), count)].into();
-            let measurement =
-                Measurement { cycles: vec![LoopCycles { period_ns: 1_000_000, by_name }], ..Measurement::default() };
+            let measurement = Measurement {
+                cycles: vec![LoopCycles { period_ns: 1_000_000, by_name, of: None }],
+                ..Measurement::default()
+            };
             real_time(&measurement, &document).map(|step| step.to_string())
         };
         // Its longest wait was 4.29 ms.

@@ -2,12 +2,14 @@
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::recording::followed::{who_woke, with_policy};
+use crate::recording::names::files_apart;
 use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
     Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup, format_ns,
 };
+use std::path::PathBuf;
 
 pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -15,40 +17,52 @@ pub(super) fn total(document: &Document) -> Distribution {
 
 /// The verdict on recordings side by side, or made one at a time.
 pub fn recording_verdict(documents: &[&Document]) -> String {
-    let mut sentences = Vec::new();
-    for document in documents {
-        sentences.extend(load_failure_in_words(document));
-        let total = total(document);
-        let load = load_in_words(document) + &on_machine(document, documents);
-        let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
-            let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
-            sentences.push(format!("No wakeup was measured {load}{unjudged}."));
-            sentences.extend(never_slept(document));
-            sentences.extend(end_in_words(document));
-            continue;
-        };
-        if let Some(followed) = &document.followed {
-            sentences.push(followed_verdict(document, followed, &load));
-            sentences.extend(over_limits(document));
-            sentences.extend(end_in_words(document));
-            continue;
-        }
-        let mut sentence = format!(
-            "In {} {load}, the worst of {} ran {} late; half ran within {}",
-            spoken_duration(document),
-            counted(total.count(), "wakeup"),
-            format_ns(max),
-            format_ns(median)
-        );
-        if total.count() >= 1_000 {
-            sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
-        }
-        sentences.push(sentence + ".");
-        sentences.extend(missed_in_words(document));
+    let sentences: Vec<String> = documents.iter().flat_map(|document| sentences_on(document, documents)).collect();
+    sentences.join(" ")
+}
+
+/// The verdict on the parts of a report, each after the name of its file if their loads do not tell them apart.
+pub fn recordings_verdict(parts: &[(PathBuf, Document)]) -> String {
+    let documents: Vec<&Document> = parts.iter().map(|(_, document)| document).collect();
+    let Some(files) = files_apart(parts) else { return recording_verdict(&documents) };
+    let named = documents.iter().zip(files);
+    let named = named.map(|(document, file)| format!("{file}: {}", sentences_on(document, &documents).join(" ")));
+    named.collect::<Vec<String>>().join(" ")
+}
+
+/// The sentences on one of these recordings.
+fn sentences_on(document: &Document, documents: &[&Document]) -> Vec<String> {
+    let mut sentences: Vec<String> = load_failure_in_words(document).into_iter().collect();
+    let total = total(document);
+    let load = load_in_words(document) + &on_machine(document, documents);
+    let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
+        let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
+        sentences.push(format!("No wakeup was measured {load}{unjudged}."));
+        sentences.extend(never_slept(document));
+        sentences.extend(end_in_words(document));
+        return sentences;
+    };
+    if let Some(followed) = &document.followed {
+        sentences.push(followed_verdict(document, followed, &load));
         sentences.extend(over_limits(document));
         sentences.extend(end_in_words(document));
+        return sentences;
     }
-    sentences.join(" ")
+    let mut sentence = format!(
+        "In {} {load}, the worst of {} ran {} late; half ran within {}",
+        spoken_duration(document),
+        counted(total.count(), "wakeup"),
+        format_ns(max),
+        format_ns(median)
+    );
+    if total.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
+    }
+    sentences.push(sentence + ".");
+    sentences.extend(missed_in_words(document));
+    sentences.extend(over_limits(document));
+    sentences.extend(end_in_words(document));
+    sentences
 }
 
 /// The verdict on a recording of other programs' threads.
