@@ -220,6 +220,13 @@ fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
     assert!(text.contains("note: requests were not compared, which takes the same fixed threshold"), "{text}");
     let text = stdout(&run(directory.path(), &["compare", "b", "b"]));
     assert!(!text.contains("requests"), "{text}");
+    // One word has two meanings, which is said once.
+    let recorder = RecorderSummary { stage: Stage::Response, ..RecorderSummary::default() };
+    let response = Made { run_id: "c", seconds: 5, requests: Some(&recorder), ..PLAIN };
+    write(&at("c"), &response);
+    write(&at("d"), &Made { run_id: "d", ..response });
+    let text = stdout(&run(directory.path(), &["compare", "c", "d"]));
+    assert_eq!(text.matches("note: in tables and limits, `response` and `work` end where ").count(), 1, "{text}");
 }
 
 #[test]

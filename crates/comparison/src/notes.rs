@@ -5,7 +5,7 @@ use crate::counts::{shared_devices, slow_request_ns};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::Standing;
-use punctual_recording::{Document, EndReason, RecordingKind, Stage, agreeing, counted};
+use punctual_recording::{Document, EndReason, RecorderSummary, RecordingKind, Stage, agreeing, counted};
 use std::collections::BTreeSet;
 
 fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
@@ -84,6 +84,8 @@ fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
 pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(note_on_requests(a, b));
+    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
+    notes.extend(recorders.find_map(RecorderSummary::note_on_response).map(str::to_owned));
     notes.extend(note_on_devices(a, b));
     notes.extend(notes_of_side("A", a));
     notes.extend(notes_of_side("B", b));

@@ -114,6 +114,14 @@ impl RecorderSummary {
     /// So many values have to be known before a quantile of them is a threshold.
     pub const MIN_FOR_QUANTILE: u64 = 1_000;
 
+    /// Where late wakeups go on until their work is done: what the same word means in tables. `None` for other stages.
+    pub fn note_on_response(&self) -> Option<&'static str> {
+        (self.stage == Stage::Response).then_some(
+            "in tables and limits, `response` and `work` end where a thread first sleeps, even for a lock or a page; what `why` \
+             explains goes on until the work is done",
+        )
+    }
+
     /// Late wakeups without evidence, for whatever reason.
     pub fn without_evidence(&self) -> u64 {
         self.late.saturating_sub(self.kept)

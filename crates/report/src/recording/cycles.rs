@@ -214,7 +214,7 @@ impl<'a> CyclesRow<'a> {
 
     pub(crate) fn all(cycles: &'a [LoopCycles]) -> Vec<CyclesRow<'a>> {
         let of = |loops: &'a LoopCycles| {
-            loops.worst_first().into_iter().map(|(measure, count)| CyclesRow::new(loops, measure, count))
+            loops.worst_first().into_iter().map(move |(measure, count)| CyclesRow::new(loops, measure, count))
         };
         cycles.iter().flat_map(of).collect()
     }

@@ -58,10 +58,11 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     text
 }
 
-/// What is known of the requests of followed threads, of which the tables have nothing; `None` if that was not asked.
+/// What is known of the requests of followed threads, of which the tables have nothing, and of responses, which end earlier there;
+/// `None` if neither was asked.
 fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
     if recorder.stage != Stage::Request {
-        return None;
+        return recorder.note_on_response().map(str::to_owned);
     }
     let (late, explained) = match recorder.late {
         0 => ("none".to_owned(), String::new()),
