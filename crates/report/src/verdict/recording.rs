@@ -7,7 +7,8 @@ use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup, format_ns,
+    Counters, Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup,
+    format_ns,
 };
 use std::path::PathBuf;
 
@@ -282,12 +283,19 @@ pub fn steal_of_worst(measurement: &Measurement, worst: &[Option<Wakeup>]) -> St
     parts.filter_map(sentence).map(|sentence| format!(" {sentence}")).collect()
 }
 
+/// Whether the host ran something else for half of the worst wakeup of the whole check, or more.
+pub fn host_took_worst(measurement: &Measurement, worst: &[Option<Wakeup>]) -> bool {
+    let parts = measurement.parts.iter().map(|(_, document)| total(document).max().unwrap_or(0)).zip(worst);
+    let longest = parts.max_by_key(|(late_ns, _)| *late_ns);
+    longest.is_some_and(|(late_ns, worst)| Counters::are_mostly_steal(late_ns, worst.and_then(|worst| worst.steal_ns)))
+}
+
 /// The same of one wakeup that came so late, ns: `steal_ns` says how much of that the host took at most, `whole_ns` how much it
 /// took in the whole part.
 fn steal_in_words(late_ns: u64, steal_ns: Option<u64>, whole_ns: Option<u64>, when: &str) -> Option<String> {
     let late = format_ns(late_ns);
     match (steal_ns, whole_ns) {
-        (Some(steal_ns), _) if late_ns > 0 && steal_ns.saturating_mul(2) >= late_ns => {
+        (Some(steal_ns), _) if Counters::are_mostly_steal(late_ns, Some(steal_ns)) => {
             Some(format!("Of the {late} {when}, the host ran something else for up to {}.", format_ns(steal_ns)))
         }
         (None, Some(whole_ns)) if whole_ns > 0 => Some(format!(
