@@ -82,7 +82,7 @@ impl Document {
     }
 
     /// The measures that only threads have which are there for context.
-    pub(crate) fn context_measures(&self) -> HashSet<&str> {
+    pub fn context_measures(&self) -> HashSet<&str> {
         let threads = || self.tasks.iter().zip(self.followed.iter().flat_map(|followed| &followed.threads));
         let of = |is_context: bool| {
             let those = threads().filter(move |(_, thread)| thread.is_context == is_context);

@@ -246,6 +246,23 @@ mod tests {
     }
 
     #[test]
+    fn the_verdict_tells_how_late_those_ran_that_were_asked_for_by_name() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let said = |document: &Document| followed_verdict(document, document.followed.as_ref().unwrap(), "alone");
+        let before = said(&document);
+        assert!(before.contains(" woke 123 times; half ran within ") && before.contains("(rcu_preempt, "), "{before}");
+        let threads = &mut document.followed.as_mut().unwrap().threads;
+        threads.iter_mut().for_each(|thread| thread.is_context = thread.name != "kworker/0:1");
+        let after = said(&document);
+        let named = " woke 123 times, those asked for by name 10 times; half of these ran within ";
+        assert!(after.contains(named) && after.ends_with("(kworker/0:1, SCHED_OTHER) ran after 61.1 us."), "{after}");
+        // Where nobody has the name, it tells of all.
+        document.followed.as_mut().unwrap().threads.iter_mut().for_each(|thread| thread.is_context = true);
+        assert_eq!(said(&document), before);
+    }
+
+    #[test]
     fn policies_have_the_kernels_names() {
         for (measure, expected) in [
             ("api worker other", "api worker, SCHED_OTHER"),

@@ -69,18 +69,26 @@ fn sentences_on(document: &Document, documents: &[&Document]) -> Vec<String> {
 /// The verdict on a recording of other programs' threads.
 pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
     let rows = stage_rows(document);
-    let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
-    let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
-    let all = document.distributions.sum(|key| key.stage == Stage::Total);
+    let (all, judged, context) = (total(document), document.judged(Stage::Total), document.context_measures());
+    // How late threads ran that are there for context is in the tables.
+    let are_named = judged.count() > 0 && judged.count() < all.count();
+    let totals = rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
+    let told = totals.filter(|row| !are_named || !context.contains(row.measure.as_str()));
+    let Some(worst) = told.max_by_key(|row| row.max_ns) else { return String::new() };
+    let (named, half) = match are_named {
+        true => (format!(", those asked for by name {}", counted(judged.count(), "time")), "half of these"),
+        false => (String::new(), "half"),
+    };
+    let those = if are_named { &judged } else { &all };
     let mut sentence = format!(
-        "In {} {load}, {} woke {}; half ran within {} of being woken",
+        "In {} {load}, {} woke {}{named}; {half} ran within {} of being woken",
         spoken_duration(document),
         who_woke(document, followed),
         counted(all.count(), "time"),
-        format_ns(all.quantile(0.5).unwrap_or(0)),
+        format_ns(those.quantile(0.5).unwrap_or(0)),
     );
-    if all.count() >= 1_000 {
-        sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
+    if those.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(those.quantile(0.999).unwrap_or(0)));
     }
     sentence
         + &format!(
