@@ -46,8 +46,8 @@ mod loops;
 mod matching;
 mod notes;
 mod rank;
-
 pub mod ratio;
+mod requests;
 mod resample;
 mod served;
 mod settings;
@@ -70,6 +70,7 @@ pub use events::{EventCount, Untold};
 pub use figure::{Estimate, FIGURES, Figure};
 pub use in_time::InTime;
 pub use ratio::{CONFIDENCE, Level, RESOLUTION_NS, Ratio, WORTH_THE_NAME, level};
+pub use requests::SideRequests;
 pub use served::{GatherServed, Served};
 pub use settings::device_settings;
 pub use several::{Shared, are_clear, compare_several};

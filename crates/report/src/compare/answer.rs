@@ -5,6 +5,7 @@ use super::counts::CountRow;
 use super::measure;
 use crate::NextStep;
 use crate::answer::Answer;
+use crate::recording::requests::RequestsRow;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
@@ -143,6 +144,9 @@ pub(super) struct SideRow<'a> {
     /// The part of the measured CPUs' time that other programs took; null if the kernel did not say.
     others_share: Option<f64>,
     cut: bool,
+    /// How long requests took, which decides nothing; absent if not all runs counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestsRow>,
 }
 
 impl<'a> SideRow<'a> {
@@ -162,6 +166,7 @@ impl<'a> SideRow<'a> {
             steal_ns: side.steal_ns,
             others_share: side.others_share,
             cut: side.cut,
+            requests: side.requests.map(RequestsRow::from),
         }
     }
 }

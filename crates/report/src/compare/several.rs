@@ -255,6 +255,7 @@ mod tests {
             others_share: None,
             is_beside_devices: false,
             cut: false,
+            requests: None,
         }
     }
 

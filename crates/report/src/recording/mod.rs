@@ -9,6 +9,7 @@ pub(crate) mod model;
 pub(crate) mod names;
 pub(crate) mod over_time;
 pub(crate) mod page;
+pub(crate) mod requests;
 pub(crate) mod stages;
 pub(crate) mod text;
 pub(crate) mod together;

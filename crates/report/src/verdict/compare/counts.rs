@@ -30,12 +30,12 @@ pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// Sentences on slow requests: those in which the sides differ, which begin the verdict, or the others.
-pub(super) fn requests_in_words(comparison: &Comparison, are_decided: bool) -> Vec<String> {
-    let requests = comparison.counts.iter().filter(|row| {
-        matches!(row.what, Counted::Requests { .. }) && (row.outcome != Outcome::NoDifference) == are_decided
-    });
-    requests.map(|row| sentence(row, comparison.standing)).collect()
+/// Sentences on slow requests, those first in which the sides differ.
+pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
+    let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
+    let mut requests: Vec<&CountComparison> = requests.collect();
+    requests.sort_by_key(|row| row.outcome == Outcome::NoDifference);
+    requests.into_iter().map(|row| sentence(row, comparison.standing)).collect()
 }
 
 /// All sentences of a comparison with the side of this letter, which is one of several.

@@ -63,28 +63,36 @@ pub fn comparison_verdict(comparison: &Comparison) -> String {
     }
     verdict += &other_way_round(comparison, total);
     verdict += &other_stages(comparison);
-    for words in requests_in_words(comparison, false) {
-        verdict += &format!(" {words}");
-    }
     if let Some(words) = throughput_in_words(comparison) {
         verdict += &format!(" {words}");
     }
     verdict
 }
 
-/// A sentence on wakeups, after those on cycles. Beside anything that was counted it says what it is about.
+/// A sentence on wakeups, after those on requests and cycles. Beside anything that was counted it says what it is about.
 fn beside_counts(comparison: &Comparison, sentence: String) -> String {
     if comparison.counts.is_empty() {
         return sentence;
     }
-    let mut sentences = requests_in_words(comparison, true);
-    sentences.extend(cycles_in_words(comparison));
     let is_counted = comparison.counts.iter().any(|row| row.outcome != Outcome::NoDifference);
-    if is_counted || comparison.outcome == Outcome::NoDifference {
-        sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
+    let wakeups_decide = !is_counted && comparison.outcome != Outcome::NoDifference;
+    in_order(requests_in_words(comparison), cycles_in_words(comparison), &sentence, wakeups_decide)
+}
+
+/// Whoever records requests asks for these: they come first, whatever is decided. Of the others, what is decided stands before
+/// what is not.
+fn in_order(requests: Vec<String>, cycles: Vec<String>, wakeups: &str, wakeups_decide: bool) -> String {
+    let mut sentences = requests;
+    if wakeups_decide {
+        sentences.push(if sentences.is_empty() {
+            decided_by_wakeups(wakeups)
+        } else {
+            format!("Wakeup latency: {}", within_a_sentence(wakeups))
+        });
+        sentences.extend(cycles);
     } else {
-        // What is decided stands before what is not.
-        sentences.insert(0, decided_by_wakeups(&sentence));
+        sentences.extend(cycles);
+        sentences.push(format!("Wakeup latency: {}", within_a_sentence(wakeups)));
     }
     sentences.join(" ")
 }
@@ -256,6 +264,20 @@ mod tests {
             ),
         ] {
             assert_eq!(decided_by_wakeups(sentence), expected);
+        }
+    }
+
+    #[test]
+    fn requests_come_first_whatever_is_decided() {
+        let (one, none) = (|words: &str| vec![words.to_owned()], Vec::new);
+        for (requests, cycles, wakeups_decide, expected) in [
+            (one("R."), none(), false, "R. Wakeup latency: worse: B's p99."),
+            (one("R."), none(), true, "R. Wakeup latency: worse: B's p99."),
+            (one("R."), one("C."), true, "R. Wakeup latency: worse: B's p99. C."),
+            (none(), one("C."), false, "C. Wakeup latency: worse: B's p99."),
+            (none(), one("C."), true, "Worse in wakeup latency: B's p99. C."),
+        ] {
+            assert_eq!(in_order(requests, cycles, "Worse: B's p99.", wakeups_decide), expected);
         }
     }
 
