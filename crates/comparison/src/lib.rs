@@ -45,6 +45,7 @@ pub mod interact;
 mod loops;
 mod matching;
 mod notes;
+mod pairs;
 mod rank;
 pub mod ratio;
 mod requests;
