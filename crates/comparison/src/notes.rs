@@ -4,7 +4,7 @@ use crate::blocks::Run;
 use crate::counts::{shared_devices, slow_request_ns};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
-use crate::standing::Standing;
+use crate::standing::{Standing, began, out_of_turn};
 use punctual_recording::{Document, EndReason, RecorderSummary, RecordingKind, Stage, agreeing, counted};
 use std::collections::BTreeSet;
 
@@ -81,6 +81,19 @@ fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
     a.runs.iter().chain(&b.runs).any(is_of_devices).then(|| note.to_owned())
 }
 
+/// Which runs to leave out, so that the others were measured in turn.
+fn to_be_in_turn(a: &Side, b: &Side) -> Option<String> {
+    let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
+    let left_out = out_of_turn(&times_a, &times_b)?;
+    let of_side = |(places, label): (&Vec<usize>, &str)| {
+        let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+        let runs = agreeing(places.len(), "run", "runs");
+        (!places.is_empty()).then(|| format!("{runs} {} of {label}", places.join(", ")))
+    };
+    let runs: Vec<String> = left_out.iter().zip(["A", "B"]).filter_map(of_side).collect();
+    Some(format!(". Without {} they were; counted in the order of their names, or as given", runs.join(" and ")))
+}
+
 pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(note_on_requests(a, b));
@@ -95,6 +108,7 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
         notes.push("the same run is on both sides".to_owned());
     }
-    notes.extend(standing.note(is_paired).map(str::to_owned));
+    let in_turn = (standing == Standing::Systems && !is_paired).then(|| to_be_in_turn(a, b)).flatten();
+    notes.extend(standing.note(is_paired).map(|note| note.to_owned() + &in_turn.unwrap_or_default()));
     notes
 }
