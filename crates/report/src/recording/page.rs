@@ -9,6 +9,7 @@ use crate::layout::{agreeing, counted};
 use crate::recording::judged::LATE_WAKEUPS;
 use crate::recording::names::part_names;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
+use crate::recording::requests::requests_section;
 use crate::{Measurement, StageRow, stage_rows};
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
@@ -33,6 +34,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
         section.id = if index == 0 { section.id } else { format!("{}-{}", section.id, index + 1) };
         section
     }));
+    sections.extend(requests_section(&parts));
     sections.push(stages(&parts));
     sections.extend(over_time(recorded));
     sections.push(provenance_section(&parts));

@@ -1,9 +1,11 @@
 //! How long requests took, late or not, for a recording or a side of several: a table, rows.
 
-use crate::encode::html::Block;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::layout::{grouped, microseconds, table};
+use crate::encode::html::{Block, Section};
+use crate::layout::{capitalized, grouped, microseconds, table};
+use crate::why::request_times::cut_in_words;
 use punctual_comparison::SideRequests;
+use punctual_recording::Document;
 use serde::Serialize;
 
 const COLUMNS: [&str; 6] = ["recognised", "beyond --why", "p50 us", "p99 us", "longest us", "may include a wait"];
@@ -29,6 +31,30 @@ pub(crate) fn requests_block(rows: &[(&str, SideRequests)]) -> Block {
         vec![Value::text(*name), recognised, late, p50, p99, longest, unsure]
     });
     Block::Table(Table { caption: "How long requests took".into(), columns, rows: cells.collect() })
+}
+
+/// The section of a page on these recordings, if some are of requests.
+pub(crate) fn requests_section(parts: &[(String, &Document)]) -> Option<Section> {
+    let row = |(name, document): &(String, &Document)| Some((name.clone(), SideRequests::of([*document])?));
+    let rows: Vec<(String, SideRequests)> = parts.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let rows: Vec<(&str, SideRequests)> = rows.iter().map(|(name, of)| (name.as_str(), *of)).collect();
+    let cut =
+        parts.iter().filter(|(name, _)| rows.iter().any(|(row, _)| row == name)).filter_map(|(name, document)| {
+            let cut = cut_in_words(document.recorder.as_ref()?);
+            let cut = cut.strip_prefix("; ")?;
+            Some(Block::Text(if rows.len() > 1 { format!("{name}: {cut}.") } else { format!("{}.", capitalized(cut)) }))
+        });
+    Some(Section {
+        id: "requests".into(),
+        title: "Requests".into(),
+        lead: "How long all requests took that were recognised, late or not. A request ends where a thread waits for more work; \
+               the stages of wakeups, below, end where it first sleeps."
+            .into(),
+        blocks: std::iter::once(requests_block(&rows)).chain(cut).collect(),
+    })
 }
 
 /// The same for programs.
@@ -58,10 +84,48 @@ impl From<SideRequests> for RequestsRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::{RecorderSummary, RequestTimes, Stage};
 
     fn requests(p99_ns: Option<u64>) -> SideRequests {
         let (p50_ns, max_ns) = (Some(2_660_000), Some(94_500_000));
         SideRequests { recognised: 1_478, late: 43, unsure: 1_180, p50_ns, p99_ns, max_ns }
+    }
+
+    #[test]
+    fn a_page_of_a_recording_of_requests_has_them() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        assert!(requests_section(&[("idle".to_owned(), &document)]).is_none());
+        document.recorder = Some(RecorderSummary {
+            stage: Stage::Request,
+            requests: Some(1_103),
+            late: 11,
+            request_times: Some(RequestTimes {
+                p50_ns: 1_200_000,
+                max_ns: 31_000_000,
+                sure: 1_000,
+                ..RequestTimes::default()
+            }),
+            cut_requests: 3,
+            ..RecorderSummary::default()
+        });
+        let blocks = |parts: &[(String, &Document)]| requests_section(parts).unwrap().blocks;
+        let found = blocks(&[("idle".to_owned(), &document)]);
+        let [Block::Table(table), Block::Text(cut)] = &found[..] else { panic!("{} blocks", found.len()) };
+        assert_eq!(cut, "Another 3 were not followed to the end.");
+        let expected = [
+            Value::text("idle"),
+            Value::Count(Some(1_103)),
+            Value::Count(Some(11)),
+            Value::Ns(Some(1_200_000)),
+            Value::Ns(None),
+            Value::Ns(Some(31_000_000)),
+            Value::Count(Some(103)),
+        ];
+        assert_eq!(table.rows, [expected]);
+        let found = blocks(&["idle", "mixed"].map(|name| (name.to_owned(), &document)));
+        let [Block::Table(table), Block::Text(cut), _] = &found[..] else { panic!("{} blocks", found.len()) };
+        assert_eq!((table.rows.len(), cut.as_str()), (2, "idle: another 3 were not followed to the end."));
     }
 
     #[test]
