@@ -84,7 +84,7 @@ fn look_up<'a>(
             Some((_, offsets)) => {
                 offsets.insert(offset);
             }
-            None => files.push((&frame.module, BTreeSet::from([offset]))),
+            None => files.push((frame.module.as_str(), BTreeSet::from([offset]))),
         }
     }
     let mut found = BTreeMap::new();

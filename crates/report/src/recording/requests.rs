@@ -57,7 +57,7 @@ pub(crate) fn requests_section(parts: &[(String, &Document)]) -> Option<Section>
     })
 }
 
-/// The same for programs.
+/// How long requests took, for programs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RequestsRow {
