@@ -205,7 +205,10 @@ fn threshold(decisive: Option<&CountComparison>, words: Option<&[String]>) -> St
 fn alternating(runs: usize, first: [Option<&Document>; 2], directories: [Option<&str>; 2]) -> Vec<NextStep> {
     let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
     let what = if directories == [None; 2] { ", with a directory for each" } else { "" };
-    let runs = format!("record at least {} of each{what}, alternating", counted(runs as u64, "run"));
+    let runs = format!(
+        "record at least {} of each{what}, alternating, with the same other programs running",
+        counted(runs as u64, "run")
+    );
     let compare = format!("punctual compare {} {}", shell_word(a), shell_word(b));
     let [of_a, of_b] =
         [(first[0], a), (first[1], b)].map(|(document, directory)| recorded_again(document, &unused_in(directory)));
@@ -413,7 +416,7 @@ mod tests {
             said,
             [
                 "next: `sudo punctual record -o qb/$(date +%s).punctual` records a run of A, and with `-o 'q a'/$(date +%s).punctual` one of B: \
-                 record at least 8 runs of each, alternating, then compare again",
+                 record at least 8 runs of each, alternating, with the same other programs running, then compare again",
                 "next: `punctual compare qb 'q a'` compares again",
             ]
         );
