@@ -245,8 +245,7 @@ mod tests {
                 p99_ns: Some(8_310_000),
                 max_ns: 31_000_000,
                 sure: 1_103,
-                maybe_parts: 0,
-                assumed: 0,
+                ..RequestTimes::default()
             }),
             late: 11,
             ..RecorderSummary::default()

@@ -67,6 +67,7 @@ impl Advice {
         let advice = Advice::on(cause, report.recording, report.setting);
         if cause.kind != Kind::Wait {
             let remedy = after_a_loop(report, cause)
+                .or_else(|| without_answers(report, cause))
                 .or_else(|| real_time(report, cause))
                 .or_else(|| with_samples(report, cause))
                 .or(advice.remedy);
@@ -160,6 +161,16 @@ pub(super) fn after_a_loop(report: &WhyReport<'_>, cause: &Cause) -> Option<Stri
     ))
 }
 
+/// Where the waits for answers are left out, no priority makes these come sooner: they are what has to be looked at.
+fn without_answers(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
+    let is_for_cpu = matches!(cause.kind, Kind::HigherPriority | Kind::SamePriority | Kind::LowerPriority);
+    (is_for_cpu && report.leaves_out_answers()).then(|| {
+        "Record the threads that answer instead (--comm), or let the late thread ask less often, so that it sleeps until its timer: the waits for its \
+         answers may be left out here."
+            .to_owned()
+    })
+}
+
 /// For a loop that waited among normal threads: the one change that puts it before them all comes first.
 fn real_time(report: &WhyReport<'_>, cause: &Cause) -> Option<String> {
     let waits_among_normal = cause.turn.is_some_and(|turn| turn.waiting_weight != IDLE_WEIGHT)
@@ -244,7 +255,7 @@ mod tests {
     use super::*;
     use crate::why::tests::{cause, of_parts};
     use punctual_blame::{Awaited, Inside, Who};
-    use punctual_recording::RecorderSummary;
+    use punctual_recording::{RecorderSummary, RequestTimes, Stage};
     use std::path::Path;
 
     #[test]
@@ -320,6 +331,23 @@ mod tests {
         for processes in [[Some(4_700), Some(4_701)], [Some(4_700), None]] {
             assert!(said(&processes).contains("/proc/PID/autogroup`"), "{processes:?}");
         }
+    }
+
+    #[test]
+    fn no_priority_is_advised_where_the_waits_for_answers_are_left_out() {
+        let said = |after_answers| {
+            let recorder = RecorderSummary {
+                stage: Stage::Request,
+                requests: Some(3_191),
+                request_times: Some(RequestTimes { after_answers, ..RequestTimes::default() }),
+                ..RecorderSummary::default()
+            };
+            let views = vec![of_parts(&[(Kind::SamePriority, "rustc", 100)])];
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder), views, false, None, &[]);
+            leading(&report).remove(0).remedy.unwrap()
+        };
+        assert!(said(3_000).starts_with("Record the threads that answer instead (--comm)"), "{}", said(3_000));
+        assert!(!said(1_000).contains("answer"), "{}", said(1_000));
     }
 
     #[test]
