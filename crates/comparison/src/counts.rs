@@ -152,11 +152,17 @@ fn cut(recorder: &RecorderSummary) -> u64 {
     recorder.cut_requests.saturating_add(recorder.without_end)
 }
 
-/// How many requests were not found slow and may have been: they were cut, or only a part of them may have been seen.
-fn unknown(recorder: &RecorderSummary) -> u64 {
+/// How many requests were not found slow and may have been: they were cut, or as many of those in time as are in doubt.
+fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
     let in_time = recorder.requests.unwrap_or(0).saturating_sub(recorder.late);
-    let parts = recorder.request_times.map_or(0, |times| times.maybe_parts).min(in_time);
-    parts.saturating_add(cut(recorder))
+    in_doubt.min(in_time).saturating_add(cut(recorder))
+}
+
+/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or the wait for the answer may be
+/// left out.
+fn in_doubt(recorder: &RecorderSummary) -> u64 {
+    let times = recorder.request_times.unwrap_or_default();
+    times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers)
 }
 
 /// Why nothing can be said of a run's slow requests, if that is so.
@@ -164,7 +170,10 @@ fn untold(recorder: &RecorderSummary) -> Option<Untold> {
     let all = recorder.requests?.max(recorder.late);
     match all {
         0 => Some(Untold::NoneRecognised),
-        _ => (unknown(recorder) > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown),
+        _ => {
+            let unknown = unknown(recorder, in_doubt(recorder));
+            (unknown > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown)
+        }
     }
 }
 
@@ -177,8 +186,10 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         None => (recorder.armed_ns, None),
     };
     let untold = untold(recorder);
+    // Those that a client sent late are known from then on; from when they were due, more were slow.
+    let from_due = recorder.request_times.map_or(0, |times| times.late_from_due);
     let count = EventCount {
-        events: recorder.late.saturating_add(unknown(recorder)),
+        events: recorder.late.saturating_add(unknown(recorder, in_doubt(recorder).saturating_add(from_due))),
         least: recorder.late,
         may_be_more: false,
         exposure: if untold.is_some() { 0 } else { exposure },

@@ -5,7 +5,9 @@ use crate::counts::{shared_devices, slow_request_ns};
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::{Standing, began, out_of_turn};
-use punctual_recording::{Document, EndReason, RecorderSummary, RecordingKind, Stage, agreeing, counted};
+use punctual_recording::{
+    Document, EndReason, RecorderSummary, RecordingKind, RequestTimes, Stage, agreeing, counted, grouped,
+};
 use std::collections::BTreeSet;
 
 fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
@@ -21,6 +23,9 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     if summary.cut {
         notes.push(format!("{label}: a recording was cut short: its last second or so is missing"));
     }
+    let recorders = side.runs.iter().filter_map(|run| run.document.recorder.as_ref());
+    let times: Vec<RequestTimes> = recorders.filter_map(|recorder| recorder.request_times).collect();
+    notes.extend(note_on_late_clients(label, &times));
     for run in &side.runs {
         let provenance = &run.document.provenance;
         let ended = run.document.ended.as_ref().map(|ended| ended.reason);
@@ -50,6 +55,42 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
         notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
     }
     notes
+}
+
+/// That requests began without their timer, or may leave out the wait for their answer.
+fn note_on_late_clients(label: &str, times: &[RequestTimes]) -> Option<String> {
+    let sum = |of: fn(&RequestTimes) -> u64| times.iter().map(of).fold(0, u64::saturating_add);
+    let (behind, from_due) = (sum(|times| times.without_timer), sum(|times| times.late_from_due));
+    let (several, after) = (sum(|times| times.maybe_several), sum(|times| times.after_answers));
+    let mut told = Vec::new();
+    if behind > 0 {
+        let more = match from_due {
+            0 => String::new(),
+            more => format!(
+                "; {} more took longer than the threshold from when {} due, and may count as slow",
+                grouped(more),
+                agreeing(more, "it was", "they were")
+            ),
+        };
+        told.push(format!(
+            "{} began without {} timer, because the client was behind, and {} timed from when it sent {}{more}",
+            counted(behind, "request"),
+            agreeing(behind, "its", "their"),
+            agreeing(behind, "is", "are"),
+            agreeing(behind, "it", "them"),
+        ));
+    }
+    if several > 0 {
+        told.push(format!("{} may be several of a client that was behind its timer", counted(several, "request")));
+    }
+    if after > 0 {
+        let begin = agreeing(after, "begins", "begin");
+        told.push(format!(
+            "{} {begin} with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer is left out",
+            counted(after, "request")
+        ));
+    }
+    (!told.is_empty()).then(|| format!("{label}: {}", told.join("; ")))
 }
 
 /// Says that requests were recorded that cannot be compared.
@@ -111,4 +152,38 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
     let in_turn = (standing == Standing::Systems && !is_paired).then(|| to_be_in_turn(a, b)).flatten();
     notes.extend(standing.note(is_paired).map(|note| note.to_owned() + &in_turn.unwrap_or_default()));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_late_clients_are_counted_over_all_runs_of_a_side() {
+        let behind = RequestTimes { without_timer: 600, late_from_due: 400, ..RequestTimes::default() };
+        let other = RequestTimes { without_timer: 213, late_from_due: 2, maybe_several: 1, ..RequestTimes::default() };
+        let after = RequestTimes { after_answers: 3_191, ..RequestTimes::default() };
+        let began = |count: &str| {
+            format!(
+                "B: {count} requests began without their timer, because the client was behind, and are timed from when it sent them"
+            )
+        };
+        let several = "1 request may be several of a client that was behind its timer";
+        let left_out = "B: 3,191 requests begin with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer \
+                        is left out";
+        for (times, expected) in [
+            (&[RequestTimes::default(); 3][..], None),
+            (
+                &[behind, other][..],
+                Some(format!(
+                    "{}; 402 more took longer than the threshold from when they were due, and may count as slow; {several}",
+                    began("813")
+                )),
+            ),
+            (&[RequestTimes { late_from_due: 0, ..behind }][..], Some(began("600"))),
+            (&[after][..], Some(left_out.to_owned())),
+        ] {
+            assert_eq!(note_on_late_clients("B", times), expected);
+        }
+    }
 }

@@ -342,6 +342,33 @@ fn more_slow_requests_of_far_more_requests_are_better() {
     }
 }
 
+/// One that its client sent late is slow at least if it is from then on, and at most if it is from when it was due. One that begins with what may be an answer
+/// may leave out the wait for that, and what may be several is not one.
+#[test]
+fn requests_of_clients_that_were_behind_have_limits() {
+    let of = |late: u64, times: punctual_recording::RequestTimes| {
+        let mut runs = of_server(Some(1_000), late.max(1));
+        for recorder in runs.iter_mut().filter_map(|run| run.document.recorder.as_mut()) {
+            (recorder.late, recorder.request_times) = (late, Some(times));
+        }
+        runs
+    };
+    let none = punctual_recording::RequestTimes::default();
+    // Of a run of B: at least, at most.
+    for (late, times, expected) in [
+        (40, punctual_recording::RequestTimes { without_timer: 600, ..none }, Some((40, 40))),
+        (40, punctual_recording::RequestTimes { without_timer: 800, late_from_due: 700, ..none }, Some((40, 740))),
+        (400, punctual_recording::RequestTimes { without_timer: 800, late_from_due: 700, ..none }, Some((400, 1_000))),
+        (40, punctual_recording::RequestTimes { maybe_several: 9, ..none }, Some((40, 49))),
+        (40, punctual_recording::RequestTimes { after_answers: 1_000, ..none }, None),
+    ] {
+        let found = counts(&of(400, none), &of(late, times), false, 0.95);
+        let [row] = &found[..] else { panic!("{times:?}: {found:?}") };
+        let counted = row.b.untold.is_none().then_some((row.b.least / 3, row.b.events / 3));
+        assert_eq!(counted, expected, "{times:?}: {row:?}");
+    }
+}
+
 /// A request that was cut, or of which only a part was seen, may have been slow; where that is so of most, or none was recognised,
 /// nothing is said of its side, whatever the other one had.
 #[test]
