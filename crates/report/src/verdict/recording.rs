@@ -3,6 +3,7 @@
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::recording::followed::{who_woke, with_policy};
 use crate::recording::names::files_apart;
+use crate::why::request_times::may_be_late;
 use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
@@ -45,6 +46,7 @@ fn sentences_on(document: &Document, documents: &[&Document]) -> Vec<String> {
     };
     if let Some(followed) = &document.followed {
         sentences.push(followed_verdict(document, followed, &load));
+        sentences.extend(late_clients_in_words(document));
         sentences.extend(over_limits(document));
         sentences.extend(end_in_words(document));
         return sentences;
@@ -96,6 +98,14 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
             with_policy(&worst.measure),
             format_ns(worst.max_ns.unwrap_or(0))
         )
+}
+
+/// That more requests may have been late than were seen, because clients were behind their timers.
+fn late_clients_in_words(document: &Document) -> Option<String> {
+    let recorder = document.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request)?;
+    let told: Vec<String> = may_be_late(recorder).map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+    let all = counted(recorder.requests?, "recognised request");
+    (!told.is_empty()).then(|| format!("Of {all} {}.", told.join("; ")))
 }
 
 /// What it may mean that threads existed but never woke.
@@ -392,12 +402,34 @@ pub(super) fn times(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::{RecorderSummary, RequestTimes};
 
     #[test]
     fn the_reason_for_normal_priority_is_left_to_the_note() {
         let why = "not fifo:80 (Operation not permitted; run as root, or CAP_SYS_NICE)";
         assert_eq!(at_normal_priority(why), "Measured at normal priority, not fifo:80: the note says why.");
         assert_eq!(at_normal_priority("not fifo:80"), "Measured at normal priority, not fifo:80.");
+    }
+
+    #[test]
+    fn the_verdict_on_followed_threads_says_where_clients_were_behind() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let told = |stage, request_times| {
+            let mut document = serde_json::from_str::<Document>(text).unwrap();
+            let (requests, request_times) = (Some(1_500), Some(request_times));
+            document.recorder = Some(RecorderSummary { stage, requests, request_times, ..RecorderSummary::default() });
+            recording_verdict(&[&document])
+        };
+        let behind =
+            RequestTimes { without_timer: 813, late_from_due: 402, maybe_several: 2, ..RequestTimes::default() };
+        let words = " Of 1,500 recognised requests 813 began without their timer, because the client was behind, and are timed from when it sent them, \
+                     not from when they were due, from which 402 took longer than the threshold; 2 may be several of a client that was behind its timer.";
+        let verdict = told(Stage::Request, behind);
+        assert!(verdict.contains(words), "{verdict}");
+        for (stage, times) in [(Stage::Request, RequestTimes::default()), (Stage::Response, behind)] {
+            let verdict = told(stage, times);
+            assert!(!verdict.contains("recognised"), "{verdict}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How many requests were recognised and how long they took, late or not, and what that leaves out.
 
+use super::words::is_much;
 use punctual_recording::{RecorderSummary, RequestTimes, agreeing, format_ns, grouped};
 
 /// How long all of them took: `p50 1.20 ms, p99 8.31 ms, longest 31.0 ms`. Where they begin may only be assumed, and what was not seen
@@ -47,6 +48,13 @@ pub(crate) fn of_late_clients(times: RequestTimes) -> [(u64, String); 3] {
         agreeing(after_answers, "begins", "begin")
     );
     [(without_timer, began), (maybe_several, several), (after_answers, after)]
+}
+
+/// The same, where it tells that more may have been late.
+pub(crate) fn may_be_late(recorder: &RecorderSummary) -> impl Iterator<Item = (u64, String)> + use<> {
+    let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
+    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_much(times.after_answers, all)];
+    of_late_clients(times).into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
 }
 
 /// How many more there were of which the end was not seen; empty if there were none.

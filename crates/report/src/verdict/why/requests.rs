@@ -1,7 +1,7 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
 use crate::why::model::{EpisodeView, OnlyThread, WhyReport};
-use crate::why::request_times::of_late_clients;
+use crate::why::request_times::may_be_late;
 use crate::why::words::is_much;
 use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
@@ -52,22 +52,15 @@ impl WhyReport<'_> {
         let all = self.recognised().filter(|all| *all > 0)?;
         let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
         let times = recorder.request_times.unwrap_or_default();
-        let [without_timer, several, after_answers] = of_late_clients(times);
-        let assumed = times.assumed.saturating_sub(several.0).saturating_sub(after_answers.0);
+        let assumed = times.assumed.saturating_sub(times.maybe_several).saturating_sub(times.after_answers);
         let mut untold = Vec::new();
         if assumed > parts && is_much(assumed, all) {
             untold.push(format!("where {} of all {} begin and end is only assumed", grouped(assumed), grouped(all)));
         }
-        for (is_told, (count, what)) in [
-            (times.late_from_due > 0, without_timer),
-            (several.0 > 0, several),
-            (is_much(after_answers.0, all), after_answers),
-            (parts > 0, (parts, self.are_maybe_parts())),
-        ] {
+        let may_be_parts = (parts > 0).then(|| (parts, self.are_maybe_parts()));
+        for (count, what) in may_be_late(recorder).chain(may_be_parts) {
             let of_all = if untold.is_empty() { format!(" of all {}", grouped(all)) } else { String::new() };
-            if is_told {
-                untold.push(format!("{}{of_all} {what}", grouped(count)));
-            }
+            untold.push(format!("{}{of_all} {what}", grouped(count)));
         }
         let ended = recorder.ended_threads;
         if is_much(ended, all) {
