@@ -81,7 +81,7 @@ fn note_on_late_clients(label: &str, times: &[RequestTimes]) -> Option<String> {
         ));
     }
     if several > 0 {
-        told.push(format!("{} may be several of a client that was behind its timer", counted(several, "request")));
+        told.push(format!("{} may be several requests of a client that was behind its timer", grouped(several)));
     }
     if after > 0 {
         let begin = agreeing(after, "begins", "begin");
@@ -168,7 +168,7 @@ mod tests {
                 "B: {count} requests began without their timer, because the client was behind, and are timed from when it sent them"
             )
         };
-        let several = "1 request may be several of a client that was behind its timer";
+        let several = "1 may be several requests of a client that was behind its timer";
         let left_out = "B: 3,191 requests begin with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer \
                         is left out";
         for (times, expected) in [

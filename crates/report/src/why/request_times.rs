@@ -29,7 +29,7 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
 
 /// What is known of requests of clients that were behind their timers: how many began without those, how many may be several each, and of how many the wait for
 /// the answer may be left out; each with words to follow the number.
-pub(crate) fn of_late_clients(times: RequestTimes) -> [(u64, String); 3] {
+fn of_late_clients(times: RequestTimes) -> [(u64, String); 3] {
     let RequestTimes { without_timer, late_from_due, maybe_several, after_answers, .. } = times;
     let from_due = match late_from_due {
         0 => String::new(),
@@ -42,7 +42,7 @@ pub(crate) fn of_late_clients(times: RequestTimes) -> [(u64, String); 3] {
         agreeing(without_timer, "it", "them"),
         agreeing(without_timer, "it was", "they were"),
     );
-    let several = "may be several of a client that was behind its timer".to_owned();
+    let several = "may be several requests of a client that was behind its timer".to_owned();
     let after = format!(
         "{} with what may be the answer to the one before: of a client that is behind its timer, or has none, the wait for the answer is left out",
         agreeing(after_answers, "begins", "begin")
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             told(&RecorderSummary { request_times: Some(behind), ..whole.clone() }),
             "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 813 began without their timer, because the client was behind, and are timed from when it sent \
-             them, not from when they were due, from which 402 took longer than the threshold; 1 may be several of a client that was behind its timer"
+             them, not from when they were due, from which 402 took longer than the threshold; 1 may be several requests of a client that was behind its timer"
         );
         let after = RequestTimes { sure: 0, after_answers: 1_000, ..times };
         assert!(

@@ -443,7 +443,7 @@ pub(super) mod tests {
         };
         let in_time = "None of the 1,500 requests that were recognised took longer than 20.0 ms";
         let none = RequestTimes::default();
-        let several = "2 of all 1,500 may be several of a client that was behind its timer";
+        let several = "2 of all 1,500 may be several requests of a client that was behind its timer";
         let after = "1,500 of all 1,500 begin with what may be the answer to the one before: of a client that is behind its timer, or has none, the \
                      wait for the answer is left out";
         for (times, expected) in [
