@@ -32,7 +32,7 @@ impl Usual {
     pub(super) fn over(&mut self, open: &Open, end_ns: u64, period_ns: Option<u64>) -> bool {
         let Some(period_ns) = period_ns.filter(|_| open.is_by_timer) else { return false };
         if end_ns.saturating_sub(due_ns(open)) >= period_ns {
-            return open.waits > 1 && self.waits().is_none();
+            return open.waits > self.waits().unwrap_or(1);
         }
         self.note(open.waits);
         false
@@ -58,6 +58,19 @@ impl Usual {
         (is_known && self.waits > 0).then_some(self.waits)
     }
 
+    /// The request that a loop begins which is found to go on with an answer, if it is behind: it was due at this time, ns, or
+    /// earlier.
+    pub(super) fn resumed(&self, stretch: &Stretch, due_ns: Option<u64>) -> Option<Open> {
+        let is_answered = self.waits() == Some(1);
+        let known = Known { waits_for_answers: true, is_by_own_timer: true, due_ns, ..Known::default() };
+        due_ns.filter(|_| is_answered).map(|_| Open {
+            expected_ns: stretch.ran_ns,
+            known,
+            is_by_timer: true,
+            ..Open::default()
+        })
+    }
+
     /// The request that begins within a stretch, after which the thread waits again, if the open one is over then.
     pub(super) fn next(&self, open: &Open, stretch: &Stretch, period_ns: Option<u64>) -> Option<Open> {
         let due_ns = due_ns(open).saturating_add(period_ns?);
@@ -71,6 +84,13 @@ impl Usual {
             unclear_waits: open.unclear_waits.map(|_| 0),
             ..*open
         })
+    }
+}
+
+impl Open {
+    /// Whether it would begin without its timer, and its thread has not waited since: nothing shows that it was sent.
+    pub(super) fn is_not_sent(&self) -> bool {
+        self.known.due_ns.is_some() && self.waits == 0
     }
 }
 

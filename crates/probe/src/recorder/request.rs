@@ -29,7 +29,8 @@ pub(crate) struct Known {
     pub(crate) is_bounded: bool,
     /// When its timer was due, ns, if it begins without that, because its loop was behind and went on at once.
     pub(crate) due_ns: Option<u64>,
-    /// Whether it may be several requests of a loop that was behind its timer: it took longer than the period, and waited more than once.
+    /// Whether it may be several requests of a loop that was behind its timer: it took longer than the period, and waited more often than
+    /// one does.
     pub(crate) may_be_several: bool,
     /// Whether it begins with what comes by a connection that its program asked for: of a client without a timer that is the answer, and the wait for it
     /// is in no request.

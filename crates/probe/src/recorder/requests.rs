@@ -6,8 +6,7 @@
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
 //! by a connection that the thread's program accepted ([`super::looks`]), also in a call that waits for several. Every other wait is part of
-//! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. A loop that is
-//! behind its timer does not wait for that: see [`super::behind`].
+//! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
 use super::behind::Usual;
 use super::connections::{Connection, Programs, WaitedFor};
@@ -420,22 +419,26 @@ impl Thread {
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
-        let by = stretch.ended_by;
+        let Stretch { expected_ns, ended_by: by, .. } = *stretch;
         let is_within = |(place, call)| self.is_for_answers(place) || self.sleeps_within(place, call, Some(by));
         if self.at.is_some_and(is_within) {
             return;
         }
-        let is_bounded = self.at.is_some_and(|(place, _)| self.is_asked_at(place));
+        let (place, call) = self.at.unwrap_or_default();
+        // With an answer a loop with a timer goes on, and at most sends the next request at once.
+        let has_timer = self.source.is_some_and(Source::is_timer) && !self.is_source(place);
+        if by != EndedBy::Timer && has_timer && self.answered.contains(&place) {
+            let due_ns = self.lengths.last_due_ns(stretch.ran_ns).filter(|_| self.accepted_none);
+            self.open = self.usual.resumed(stretch, due_ns);
+            return;
+        }
+        let (is_bounded, is_by_own_timer) = (self.is_asked_at(place), self.is_by_own_timer(stretch));
         let is_asked_for = is_bounded && by != EndedBy::Timer;
-        let is_by_own_timer = self.is_by_own_timer(stretch);
         let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, is_bounded, ..Known::default() };
-        let is_of_several = self.at.is_some_and(|(_, call)| call == Some(Call::Poll));
-        let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
-        let unclear_waits = self.waits_unclearly().then_some(0);
-        let place = self.at.map_or(0, |(place, _)| place);
-        let (expected_ns, waits_since) = (stretch.expected_ns, None);
+        let is_by_timer = by == EndedBy::Timer && !self.accepted.contains(&place);
+        let (is_of_several, unclear_waits) = (call == Some(Call::Poll), self.waits_unclearly().then_some(0));
         self.open =
-            Some(Open { expected_ns, place, known, waits: 0, waits_since, is_by_timer, is_of_several, unclear_waits });
+            Some(Open { expected_ns, place, known, is_by_timer, is_of_several, unclear_waits, ..Open::default() });
     }
 
     /// The request that is over, if one has begun.
@@ -477,10 +480,10 @@ impl Thread {
             Pause::Ends => true,
         };
         if is_over {
+            self.open = self.open.filter(|open| !open.is_not_sent());
             return self.over(stretch.until_ns);
         }
-        let period_ns = self.lengths.period_ns();
-        let next = self.open.as_ref().and_then(|open| self.usual.next(open, stretch, period_ns));
+        let next = self.open.as_ref().and_then(|open| self.usual.next(open, stretch, self.lengths.period_ns()));
         let over = next.and_then(|_| self.over(stretch.ran_ns));
         self.open = next.or_else(|| self.open.take());
         if let Some(open) = &mut self.open {

@@ -88,6 +88,33 @@ fn requests_of_a_late_client_that_cannot_be_told_apart_are_counted() {
     assert!(!play.known[IN_TIME].is_sure() && !play.known[IN_TIME].is_bounded, "{:?}", play.known[IN_TIME]);
 }
 
+/// What it was at is lost; what it sends from then on is not.
+#[test]
+fn a_late_client_that_was_lost_sight_of_is_followed_again_from_its_next_answer_on() {
+    let mut play = client(&[&[5][..]; IN_TIME]);
+    play.over();
+    let begins = |play: &mut Play, at_ns: u64, by, then| {
+        play.now = at_ns - 10;
+        play.stretch(by, then);
+        play.over()
+    };
+    let due_ns = 9 * PERIOD_NS;
+    assert_eq!(begins(&mut play, due_ns, EndedBy::Timer, waits(ANSWER, Call::Read)), []);
+    play.requests.lost_sight_of(TID);
+    // Where it waited until then is not known, nor what was answered.
+    assert_eq!(begins(&mut play, due_ns + 50 * MS, EndedBy::Thread, waits(ANSWER, Call::Read)), []);
+    assert_eq!(begins(&mut play, due_ns + 55 * MS, EndedBy::Thread, waits(ANSWER, Call::Read)), []);
+    let sent_ns = due_ns + 55 * MS + 1;
+    play.known.clear();
+    let over = begins(&mut play, due_ns + 63 * MS, EndedBy::Thread, waits(ANSWER, Call::Read));
+    assert_eq!(over, [(sent_ns, due_ns + 63 * MS + 1)]);
+    assert_eq!(due_ms(&play), [220], "or earlier");
+    // It sends nothing before it sleeps.
+    play.requests.lost_sight_of(TID);
+    begins(&mut play, due_ns + 70 * MS, EndedBy::Thread, waits(ANSWER, Call::Read));
+    assert_eq!(begins(&mut play, due_ns + 75 * MS, EndedBy::Thread, waits(IDLE, Call::Sleep)), []);
+}
+
 /// One that sleeps for a while after each request is never behind, however long one takes.
 #[test]
 fn whoever_sleeps_for_a_while_is_never_behind() {

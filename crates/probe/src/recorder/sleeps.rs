@@ -79,6 +79,13 @@ impl Sleeps {
         self.period_ns.filter(|_| is_known)
     }
 
+    /// When it was last due to wake by a time, ns, if it has a period.
+    pub(super) fn last_due_ns(&self, at_ns: u64) -> Option<u64> {
+        let (period_ns, last_ns) = (self.period_ns()?, self.last?.due_ns);
+        let periods = at_ns.checked_sub(last_ns)? / period_ns;
+        Some(last_ns + periods * period_ns)
+    }
+
     /// Whether it sleeps for a while, and not until a time.
     pub(super) fn are_for_a_while(&self) -> bool {
         self.for_a_while >= MIN_SEEN && self.for_a_while > self.of_another_length
