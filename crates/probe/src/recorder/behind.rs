@@ -120,4 +120,22 @@ mod tests {
             assert_eq!(usual.waits(), expected, "{what}");
         }
     }
+
+    #[test]
+    fn what_took_longer_than_the_period_and_waited_more_often_may_be_several() {
+        let of = |waits, is_by_timer| Open { expected_ns: 1_000, waits, is_by_timer, ..Open::default() };
+        for (in_time, waits, end_ns, expected, what) in [
+            (&[][..], 2, 1_100, true, "nothing is known"),
+            (&[][..], 1, 1_300, false, "it has waited once"),
+            (&[][..], 2, 1_099, false, "in time"),
+            (&[2, 2, 2][..], 2, 1_300, false, "one of two answers"),
+            (&[2, 2, 2][..], 4, 1_300, true, "four answers"),
+        ] {
+            let mut usual = Usual::default();
+            in_time.iter().for_each(|waits| usual.note(*waits));
+            assert_eq!(usual.over(&of(waits, true), end_ns, Some(100)), expected, "{what}");
+            assert!(!usual.over(&of(waits, false), end_ns, Some(100)), "{what}, and no timer begins it");
+            assert!(!usual.over(&of(waits, true), end_ns, None), "{what}, and it has no period");
+        }
+    }
 }
