@@ -271,7 +271,7 @@ mod tests {
         let mut met = Vec::new();
         rewrite_episodes(&recording, |episode| {
             met.push(episode.id);
-            episode.total_ns += 7;
+            episode.end_ns += 7;
             if episode.id == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap();
