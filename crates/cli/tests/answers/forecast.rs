@@ -1,10 +1,8 @@
 //! `punctual forecast` and `punctual schedulability` as whole commands, on made-up recordings.
 
-mod support;
-
+use crate::support::{self, code, json, run, stderr, stdout};
 use punctual_recording::*;
 use std::path::Path;
-use support::{code, json, run, stderr, stdout};
 
 const MS: u64 = 1_000_000;
 

@@ -1,11 +1,9 @@
 //! `punctual report` and `punctual forecast` of other programs' loops that catch up or skip periods, as whole commands, on made-up
 //! recordings.
 
-mod support;
-
+use crate::support::{code, json, run, stderr, stdout};
 use punctual_recording::*;
 use std::path::Path;
-use support::{code, json, run, stderr, stdout};
 
 const MS: u64 = 1_000_000;
 /// How long a cycle executes, ns.

@@ -1,14 +1,12 @@
 //! `punctual modem line` with the programs of this machine.
 
-mod support;
-
+use crate::support::terminals::{PATIENCE, open, until};
+use crate::support::{self, code, json, stderr};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::terminals::{PATIENCE, open, until};
-use support::{code, json, stderr};
 
 /// The command, and what it said at the beginning.
 struct Line {

@@ -1,10 +1,8 @@
 //! Every text answer to the golden recordings, and every one that needs no recording, on a terminal of 80 columns; and
 //! what colour adds.
 
-mod support;
-
+use crate::support::{self, ANSWERS, code, every_command, punctual, stdout, tests_all};
 use std::path::Path;
-use support::{ANSWERS, code, every_command, punctual, stdout, tests_all};
 
 /// Columns.
 const WIDTH: usize = 80;

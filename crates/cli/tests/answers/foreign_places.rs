@@ -1,10 +1,8 @@
 //! Places that another user has prepared: no command writes through what that user owns.
 
-mod support;
-
+use crate::support::{self, code, run, stderr};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
-use support::{code, run, stderr};
 
 const ANOTHER: u32 = 65_534;
 

@@ -1,12 +1,10 @@
 //! What other programs find in the tables of a recording that a command has made.
 
-mod support;
-
+use crate::support::{code, run, stderr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use support::{code, run, stderr};
 
 /// The tables of a recording, wherever they are below its directory.
 fn tables(recording: &Path) -> Vec<PathBuf> {

@@ -1,10 +1,8 @@
 //! `punctual report` on made-up recordings of inputs to a program.
 
-mod support;
-
+use crate::support::{code, json, run};
 use punctual_recording::*;
 use std::path::Path;
-use support::{code, json, run};
 
 const MS: u64 = 1_000_000;
 

@@ -3,8 +3,8 @@
 //!
 //! With `PUNCTUAL_TEST_ALL=1` every command reads every number in every column, and tables have many times as many rows.
 
-mod support;
-
+use crate::support::measured::{Fence, measured};
+use crate::support::{self, copy, punctual, stderr, tests_all};
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -13,8 +13,6 @@ use parquet::schema::types::Type;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use support::measured::{Fence, measured};
-use support::{copy, punctual, stderr, tests_all};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;

@@ -1,8 +1,6 @@
 //! `punctual compare` of sides whose recordings were made under several loads.
 
-mod support;
-
-use support::{code, copy_golden, run, stderr, stdout};
+use crate::support::{code, copy_golden, run, stderr, stdout};
 
 #[test]
 fn idle_and_loaded_runs_are_compared_by_themselves() {

@@ -1,13 +1,11 @@
 //! `punctual sim` as whole commands.
 
-mod support;
-
+use crate::support::{self, code, is_alive, json, run, signal, start, stderr, stdout, wait_until};
 use punctual_recording::Recording;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Output};
 use std::time::Duration;
-use support::{code, is_alive, json, run, signal, start, stderr, stdout, wait_until};
 
 #[test]
 fn a_prediction_that_fails_fails_the_command() {

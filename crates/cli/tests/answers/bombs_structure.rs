@@ -5,8 +5,8 @@
 //! The first command of each table reads every forgery, and so does each other one with `PUNCTUAL_TEST_ALL=1`. By default
 //! those read the first forgery of each kind, and some of the rest in turn.
 
-mod support;
-
+use crate::support::measured::{Fence, measured};
+use crate::support::{self, copy, punctual, stderr, tests_all};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -20,8 +20,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use support::measured::{Fence, measured};
-use support::{copy, punctual, stderr, tests_all};
 
 /// What a reader may need, bytes.
 const MAX_BYTES: u64 = 300_000_000;

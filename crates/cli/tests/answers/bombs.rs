@@ -1,8 +1,7 @@
 //! Inputs made to cost far more than they hold: every reader stays within its memory, answers in time, and in one line.
 
-#[path = "support/made_up.rs"]
+#[path = "../support/made_up.rs"]
 mod made_up;
-mod support;
 
 use made_up::{WAKEUPS, answered, distribution, document, ran, refused, task, write_document, write_table};
 use std::path::Path;

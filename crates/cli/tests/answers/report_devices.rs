@@ -1,8 +1,6 @@
 //! `punctual report` of several recordings of devices.
 
-mod support;
-
-use support::{code, copy_golden, json, run, stderr, stdout};
+use crate::support::{code, copy_golden, json, run, stderr, stdout};
 
 #[test]
 fn runs_beside_other_competitors_are_not_added_up() {

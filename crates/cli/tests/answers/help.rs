@@ -1,8 +1,6 @@
 //! How the command line describes itself: `-h` of every command is one screen, `--help` has everything, in groups.
 
-mod support;
-
-use support::{code, every_command, punctual, stderr, stdout};
+use crate::support::{code, every_command, punctual, stderr, stdout};
 
 /// The smallest usual terminal.
 const LINES: usize = 24;

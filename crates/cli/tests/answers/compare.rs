@@ -1,12 +1,11 @@
 //! `punctual compare` and `punctual report --interarrival` on made-up recordings.
 
-mod support;
-#[path = "support/two_sides.rs"]
+#[path = "../support/two_sides.rs"]
 mod two_sides;
 
+use crate::support::{self, code, json, run, stderr, stdout};
 use punctual_recording::{ACTIVATIONS_SCHEMA, ActivationDocument, DeviceSummary, RecorderSummary, Stage};
 use std::path::Path;
-use support::{code, json, run, stderr, stdout};
 use two_sides::{MS, Made, PLAIN, write};
 
 fn ratio(answer: &serde_json::Value, stage: &str) -> f64 {

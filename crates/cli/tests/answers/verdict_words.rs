@@ -1,8 +1,6 @@
 //! What the sentences of `forecast` and `compare` rest on, as whole commands on the golden recordings.
 
-mod support;
-
-use support::{code, copy_golden, golden, json, run, stderr, stdout};
+use crate::support::{code, copy_golden, golden, json, run, stderr, stdout};
 
 /// What a command answers in the directory of the golden recordings.
 fn said(words: &[&str]) -> String {

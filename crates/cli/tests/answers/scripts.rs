@@ -1,11 +1,9 @@
 //! Scripts that people run by hand: what they make of the answers of a made-up `punctual`, which answers at once.
 
-mod support;
-
+use crate::support::{code, skip, stderr, stdout};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::{code, skip, stderr, stdout};
 
 /// Leaves what a guest with a row of the tables would; one row gives no answer until somebody has mended it.
 const TABLES: &str = r#"#!/usr/bin/env python3

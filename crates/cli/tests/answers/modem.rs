@@ -1,10 +1,8 @@
 //! `punctual modem` as whole commands.
 
-mod support;
-
+use crate::support::{code, json, run, stderr, stdout};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{code, json, run, stderr, stdout};
 
 fn file(directory: &std::path::Path, length: usize) {
     let bytes: Vec<u8> = (0..length).map(|place| ((place * place) >> 3) as u8).collect();

@@ -1,10 +1,8 @@
 //! Traces for Perfetto as whole commands, of the golden recordings: read back by the format's own description.
 
-mod support;
-
+use crate::support::{self, code, run, stderr, stdout};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use support::{code, run, stderr, stdout};
 
 /// A field of a message.
 enum Field<'a> {

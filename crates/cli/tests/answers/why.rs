@@ -1,13 +1,11 @@
 //! `punctual why` on made-up recordings, damaged and hostile ones among them.
 
-mod support;
-
+use crate::support::{code, json, run, stderr, stdout};
 use punctual_blame::{Kind, VOID_PAGE_TEXT};
 use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
 use punctual_recording::*;
 use std::path::Path;
 use std::process::Command;
-use support::{code, json, run, stderr, stdout};
 
 const BEGAN_NS: u64 = 1_000_000_000;
 

@@ -1,12 +1,10 @@
 //! Names that somebody else chose, in recordings and on the command line, show as names: they control no terminal,
 //! begin no line, run no script and are no formula.
 
-mod support;
-
+use crate::support::{self, code, run, stderr, stdout};
 use punctual_recording::is_control;
 use serde_json::Value;
 use std::path::Path;
-use support::{code, run, stderr, stdout};
 
 /// Goes before each text of a recording: it clears the screen in two ways, makes a link, reverses the line, forges a
 /// line, and is a script and a formula.

@@ -1,12 +1,10 @@
 //! `punctual compare` of recordings with evidence of who made their wakeups late.
 
-mod support;
-
+use crate::support::{self, json, run, stdout};
 use punctual_recording::episode::{Event, EventKind, Victim};
 use punctual_recording::*;
 use serde_json::Value;
 use std::path::Path;
-use support::{json, run, stdout};
 
 const MS: u64 = 1_000_000;
 const RUN_NS: u64 = 20_000 * MS;

@@ -1,12 +1,10 @@
 //! What a command shows on a terminal while it computes.
 
-mod support;
-
+use crate::support::punctual;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Stdio;
-use support::punctual;
 
 /// Two ends of a terminal: what is written to the second is read from the first.
 fn terminal() -> (File, OwnedFd) {

@@ -1,11 +1,9 @@
 //! `punctual compare` on made-up recordings of inputs to a program.
 
-mod support;
-
+use crate::support::{code, json, run, stderr, stdout};
 use punctual_recording::*;
 use serde_json::Value;
 use std::path::Path;
-use support::{code, json, run, stderr, stdout};
 
 const MS: u64 = 1_000_000;
 const MINUTE_NS: u64 = 60_000 * MS;
