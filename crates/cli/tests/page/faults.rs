@@ -244,7 +244,7 @@ addEventListener('load', () => setTimeout(() => {
 }, 1500));"#;
 
 /// Faults of pages on a telephone, in half of a window, and in a whole one.
-pub(crate) fn layout_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+fn layout_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
     let widths = [("at 400", "width:400px"), ("at 1000", "width:1000px"), ("at 1280", "width:1280px")];
     found(browser, pages, &widths, FIND_FAULTS)
 }
@@ -296,45 +296,6 @@ fn faults_of_drawings_are_found() {
     assert_eq!(found, expected);
 }
 
-/// Writes the pages and looks for their faults; `false` if the program cannot draw.
-fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&[Page<'_>]) -> Vec<String>) -> bool {
-    let golden = support::golden();
-    let directory = tempfile::tempdir().unwrap();
-    let mut written = Vec::new();
-    for (name, words) in pages {
-        let page = directory.path().join(format!("{name}.html"));
-        let output =
-            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
-        if stderr(&output).contains("Node.js") {
-            return false;
-        }
-        assert!(page.exists(), "{name}: {}", stderr(&output));
-        written.push((*name, page));
-    }
-    let all = looked_for(&written);
-    assert!(all.is_empty(), "{}", all.join("\n"));
-    true
-}
-
-const UNDRAWN: &str = "the program was built without the script of the pages";
-
-fn look_for_layout(name: &str, pages: &[(&str, &str)]) {
-    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |written| layout_of(&browser, written)) {
-        skip(name, UNDRAWN);
-    }
-}
-
-#[test]
-fn no_page_has_faults_of_layout() {
-    look_for_layout("no_page_has_faults_of_layout", &PAGES);
-}
-
-#[test]
-fn no_page_of_a_simulation_has_faults_of_layout() {
-    look_for_layout("no_page_of_a_simulation_has_faults_of_layout", &SIMULATED);
-}
-
 /// What axe-core says about a page: each fault with the first element that has it. For a dark page, only what its
 /// colours change.
 const FIND_BARRIERS: &str = r#"
@@ -366,7 +327,7 @@ addEventListener('load', () => {
 
 /// What axe-core finds on pages in both themes; `axe` is its script. A frame's page has the theme of the frame's
 /// `color-scheme`, and is examined in the frame as it would be by itself.
-pub(crate) fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<String> {
+fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<String> {
     std::fs::write(pages[0].1.with_file_name("axe.js"), format!("{axe}\n{FIND_BARRIERS}")).unwrap();
     let examined: Vec<Page<'_>> = pages
         .iter()
@@ -386,24 +347,50 @@ pub(crate) fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<
 
 /// axe-core is not ours and not small: `scripts/setup --test` fetches it if there is npm, and `PUNCTUAL_AXE` says where
 /// its `axe.min.js` is.
-pub(crate) fn axe() -> Option<String> {
+fn axe() -> Option<String> {
     Some(std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap())
 }
 
-fn look_for_barriers(name: &str, pages: &[(&str, &str)]) {
-    let Some(axe) = axe() else { return skip(name, "PUNCTUAL_AXE does not say where axe.min.js is") };
-    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |written| barriers_of(&browser, &axe, written)) {
-        skip(name, UNDRAWN);
+/// Faults of pages: of layout and, if axe-core is there, of accessibility.
+pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+    let mut faults = layout_of(browser, pages);
+    let axe = axe();
+    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
+    let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
+    let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
+    eprintln!("{}: looked at all widths{barriers}", names.join(", "));
+    faults
+}
+
+/// Writes each of these pages once, and looks for their faults.
+fn look_at_all(test: &str, pages: &[(&str, &str)]) {
+    let Some(browser) = browser() else { return skip(test, "there is no chromium") };
+    let golden = support::golden();
+    let directory = tempfile::tempdir().unwrap();
+    let mut written = Vec::new();
+    for (name, words) in pages {
+        let page = directory.path().join(format!("{name}.html"));
+        let output =
+            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
+        if stderr(&output).contains("Node.js") {
+            return skip(test, "the program was built without the script of the pages");
+        }
+        assert!(page.exists(), "{name}: {}", stderr(&output));
+        written.push((*name, page));
+    }
+    let faults = faults_of(&browser, &written);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    if axe().is_none() {
+        skip(test, "PUNCTUAL_AXE does not say where axe.min.js is, so only the layout was looked at");
     }
 }
 
 #[test]
-fn no_page_has_faults_of_accessibility() {
-    look_for_barriers("no_page_has_faults_of_accessibility", &PAGES);
+fn no_page_has_faults_of_layout_or_accessibility() {
+    look_at_all("no_page_has_faults_of_layout_or_accessibility", &PAGES);
 }
 
 #[test]
-fn no_page_of_a_simulation_has_faults_of_accessibility() {
-    look_for_barriers("no_page_of_a_simulation_has_faults_of_accessibility", &SIMULATED);
+fn no_page_of_a_simulation_has_faults_of_layout_or_accessibility() {
+    look_at_all("no_page_of_a_simulation_has_faults_of_layout_or_accessibility", &SIMULATED);
 }

@@ -1,7 +1,7 @@
 //! Faults of pages that take a long time or a machine to make: each is made once and checked in every way.
 
 use crate::browser::browser;
-use crate::faults::{Page, axe, barriers_of, layout_of};
+use crate::faults::faults_of;
 use crate::support::{allows, code, guests, json, punctual, run, signal, skip, start, stderr, wait_until};
 use serde_json::Value;
 use std::path::Path;
@@ -22,17 +22,6 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path, &str) -> Output)
     assert!(text.contains("<h1") && text.contains("<a href=\"#"), "{text:.3000}");
     let faults = faults_of(&browser, &[(page_name, page)]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-/// Faults of pages: of layout and, if axe-core is there, of accessibility.
-pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
-    let mut faults = layout_of(browser, pages);
-    let axe = axe();
-    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
-    let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
-    let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
-    eprintln!("{}: looked at all widths{barriers}", names.join(", "));
-    faults
 }
 
 /// The program with these words, which are asked for a page too: in place of `PAGE`, or at their end.
