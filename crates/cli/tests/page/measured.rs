@@ -46,7 +46,15 @@ fn assert_predictions_hold(answer: &Value) {
         assert!(class != "prediction" || row["holds"] == true || row["contradicted"].is_string(), "{row}");
     }
     assert_eq!(answer["failing"], 0);
-    assert!(answer["fitted"].as_array().unwrap().iter().all(|fitted| fitted["range"].as_array().unwrap().len() > 1));
+    let fitted = answer["fitted"].as_array().unwrap();
+    assert!(fitted.len() >= 8, "{} fitted values", fitted.len());
+    for value in fitted {
+        let range = value["range"].as_array().unwrap();
+        let is_empty = |moved: &Value| moved["rows"].as_array().is_none_or(Vec::is_empty);
+        assert!(range.len() > 1 && !range.iter().any(is_empty), "{value}");
+        let first = &range[0]["rows"];
+        assert!(range.iter().any(|moved| moved["rows"] != *first), "it moves nothing, so it is not fitted: {value}");
+    }
 }
 
 /// All experiments of the papers in one answer and on one page, which take most of a minute to compute.
