@@ -1,12 +1,11 @@
-//! A late wakeup of a guest, looked at from outside. For that the guest is booted three times more, and each time counts its
-//! instructions: by default one only records, and with `PUNCTUAL_TEST_ALL=1` its wakeup is looked at.
+//! A late wakeup of a guest, looked at from outside.
 
 mod support;
 
 use serde_json::Value;
 use std::path::Path;
 use support::guests::kernel;
-use support::{code, json, number, run, skip, stderr, stdout, tests_all};
+use support::{code, json, number, run, skip, stderr, stdout};
 
 /// Looks at a kernel's guest and checks what holds for every answer: stretches and classes are the whole, and each of
 /// the guest's times is a reading of its clock at a known instruction.
@@ -61,30 +60,24 @@ fn what_ran_before_a_late_wakeup_is_seen_block_by_block_and_changes_nothing() {
     };
     let directory = tempfile::tempdir().unwrap();
     let record = ["-D", "100ms", "--why", "15us"];
-    // What is to be looked at is chosen from the evidence of a guest that only records.
+    let answer = looked(directory.path(), &kernel, &[], &record);
+    let last = answer["stretches"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["kind"], &last["thread"]), (&"user".into(), &answer["victim"]), "in the end it runs: {answer:#}");
+    assert_eq!(last["tid"], answer["victim_tid"], "by its number, too: {answer:#}");
+
     let mut words =
         vec!["lab", "why", "-q", "--json", "--kernel", &kernel, "-o", "a", "--episode", "99999", "--", "record"];
     words.extend(record);
     let output = run(directory.path(), &words);
     assert_eq!(code(&output), 1);
-    let refused = json(&output)["error"].to_string();
-    assert!(refused.contains("there is no episode 99999: the recording has "), "{}", stdout(&output));
-    eprintln!("{kernel}: {refused}");
-    if !tests_all() {
-        return skip("lab why", "to look at a guest from outside takes long: ./test --all has it");
-    }
-
-    let answer = looked(directory.path(), &kernel, &[], &record);
-    let last = answer["stretches"].as_array().unwrap().last().unwrap();
-    assert_eq!((&last["kind"], &last["thread"]), (&"user".into(), &answer["victim"]), "in the end it runs: {answer:#}");
-    assert_eq!(last["tid"], answer["victim_tid"], "by its number, too: {answer:#}");
+    assert!(json(&output)["error"].to_string().contains("there is no episode 99999"), "{}", stdout(&output));
 }
 
 /// A drill keeps interrupts off for 1 ms each time, when nothing in the guest can look; from outside, all of it is
 /// visible.
 #[test]
 fn code_with_interrupts_off_is_seen_from_outside() {
-    if !tests_all() {
+    if std::env::var_os("PUNCTUAL_TEST_ALL").is_none() {
         return skip("lab why with interrupts off", "it takes long: ./test --all has it");
     }
     let kernel = match kernel("newest") {
