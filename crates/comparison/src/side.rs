@@ -1,7 +1,9 @@
 //! One of the sides that are compared.
 
 use crate::blocks::{Run, measured_ns};
+use crate::requests::SideRequests;
 use punctual_forecast::Input;
+use punctual_recording::{CycleCount, PeriodsPassed};
 
 /// One side: runs of the same measurement.
 #[derive(Debug, Clone)]
@@ -29,6 +31,8 @@ pub struct SideSummary {
     pub wakeups: u64,
     /// Activations that passed without a wakeup; `None` if there is no grid.
     pub missed: Option<u64>,
+    /// The periods of the followed threads' loops, if they were given one and it is known how many passed.
+    pub periods: Option<PeriodsPassed>,
     /// Wakeups for which only the total is known.
     pub unobserved: u64,
     /// Wakeups that were measured and then lost.
@@ -41,6 +45,8 @@ pub struct SideSummary {
     pub is_beside_devices: bool,
     /// Whether a run was cut short.
     pub cut: bool,
+    /// How long its requests took; `None` if not all runs counted requests.
+    pub requests: Option<SideRequests>,
 }
 
 pub(crate) fn summary(side: &Side) -> SideSummary {
@@ -52,6 +58,8 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         sum
     });
     let counters = counters.unwrap_or_default();
+    let mut cycles = CycleCount::default();
+    side.runs.iter().flat_map(|run| run.cycles.values()).for_each(|count| cycles.add(count));
     SideSummary {
         name: side.name.clone(),
         runs: side.runs.len(),
@@ -59,11 +67,13 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         measured_ns: side.runs.iter().map(|run| measured_ns(&run.document)).sum(),
         wakeups: counters.wakeups,
         missed: counters.missed,
+        periods: cycles.periods_passed(),
         unobserved: counters.unobserved,
         lost: counters.lost,
         steal_ns: counters.steal_ns,
         others_share: counters.others_share(),
         is_beside_devices: side.runs.iter().any(|run| !run.devices.is_empty()),
         cut: side.runs.iter().any(|run| run.document.ended.is_none()),
+        requests: SideRequests::of(side.runs.iter().map(|run| &run.document)),
     }
 }

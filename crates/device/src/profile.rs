@@ -190,6 +190,12 @@ impl Profile {
         u64::from(self.buffers.saturating_sub(1)).saturating_mul(self.period_ns)
     }
 
+    /// n·t, ns: how long it takes until what a program computes is heard, with all buffers full; `None` for a device that plays no frames.
+    pub fn playing_latency_ns(&self) -> Option<u64> {
+        let is_played = self.unit == Some(Unit::Frame) && matches!(self.on_miss, OnMiss::DummyBuffer);
+        is_played.then(|| u64::from(self.buffers).saturating_mul(self.period_ns))
+    }
+
     /// (n-1)·t - c, ns: how late its work may *begin*. Negative if it would be late without any latency:
     /// use [`Profile::usable_slack_ns`] to forecast.
     pub fn slack_ns(&self) -> i64 {

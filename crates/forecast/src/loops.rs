@@ -32,10 +32,11 @@ pub struct Loops {
 /// Whether a thread of a recording wakes about once in each period that it was recorded with, and its measure is one of
 /// those whose cycles can be counted: others yield no forecast of a loop.
 pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool {
-    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
-    period_ns.is_some_and(|period_ns| {
-        let periods = periods_in(document, period_ns);
-        document.tasks.iter().any(|task| is_loop(task, periods) && is_counted(&task.measure))
+    let Some(followed) = &document.followed else { return false };
+    followed.period_ns.is_some_and(|period_ns| {
+        let (periods, context) = (periods_in(document, period_ns), followed.context());
+        let mut judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
+        judged.any(|task| is_loop(task, periods) && is_counted(&task.measure))
     })
 }
 
@@ -63,9 +64,11 @@ impl Input {
         let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));
         let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(None) };
         let periods = periods_in(document, period_ns);
-        let loops = |task: &Task| is_loop(task, periods);
+        let context = followed.context();
+        let loops = |task: &Task| is_loop(task, periods) && !context.contains(&task.tid);
         let mut cautions = cautions(document, damaged);
-        let others = document.tasks.iter().filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
+        let judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
+        let others = judged.filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
         if others > 0 {
             cautions.push(format!(
                 "{} {} not wake about once in {} and {} left out",
@@ -116,13 +119,16 @@ impl Loops {
             if count.overran_beyond_wakeups() {
                 return Err(Error::Recording(beyond_wakeups(&input.measure, count)));
             }
-            let watched_ns = count.periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
-            // Without a grid no periods are counted.
+            let periods = count.periods.saturating_add(count.estimated_periods);
+            let watched_ns = periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
+            // Where no periods are counted.
             let threads_ns = input.exposure_ns.saturating_mul(input.tasks.len() as u64).min(MAX_TIME_NS);
             // Skipped periods went by and brought no cycle. With several threads, nothing says whose they were.
             if input.tasks.len() == 1 {
                 input.exposure_ns = input.exposure_ns.max(watched_ns);
             }
+            // Of a loop that is mostly behind no periods are known.
+            let watched_ns = if watched_ns > 0 { watched_ns } else { input.exposure_ns };
             if count.untold > 0 {
                 loops.counted.extend(what_is_not_told(&input.measure, document, loops.profile.period_ns));
             }
@@ -191,8 +197,8 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
     let (longest, seen, unseen) = (format_ns(count.longest_ns), format_ns(seen_ns), agreeing_count(count.unseen));
     Some(match beyond(MUCH_MORE) {
         true => format!(
-            "This may be far too optimistic for {measure}: {overruns} took too long, up to one every {}, the longest {longest}, \
-             where the wakeups that forecasts are made of show {counts} and {seen} ({unseen} not seen). ",
+            "This may be far too optimistic for {measure}: {overruns} took too long, up to one every {}, the longest {longest}. \
+             The forecast is made of single wakeups, which show {counts}, the longest {seen} ({unseen} not seen). ",
             format_ns(watched_ns / most.max(1)),
         ),
         false if most == shown => format!(

@@ -435,3 +435,26 @@ fn two_cycles_between_which_a_wakeup_was_not_seen_are_no_long_cycle() {
     let (count, joined) = counted(&wakeups, 0);
     assert_eq!((count.overruns, count.own_overruns(), joined.len()), (1 + unseen, overruns + unseen, 0), "{count:?}");
 }
+
+/// As the main thread of a program does that waits for its loop.
+#[test]
+fn a_thread_that_sleeps_much_longer_is_no_loop_where_another_is() {
+    let of = |is_beside: bool, work: u64| {
+        let mut cycles = Cycles::new(MS);
+        for number in 0..40 {
+            let wakeup = Wakeup { tid: 8, expected_ns: number * 100 * MS, work_ns: Some(work), ..Wakeup::default() };
+            cycles.take(&wakeup, true);
+        }
+        for number in (0..4_000).filter(|_| is_beside) {
+            let wakeup = Wakeup { tid: 7, expected_ns: number * MS, work_ns: Some(WORK), ..Wakeup::default() };
+            cycles.take(&wakeup, true);
+        }
+        let (_, found, _) = cycles.finish(|_| 0).find(|(tid, ..)| *tid == 8).unwrap();
+        (found.cycles, found.overruns, found.left_out)
+    };
+    assert_eq!(of(true, 2 * MS), (0, 0, 1));
+    // Nothing else says what its period is.
+    assert_eq!(of(false, 2 * MS), (40, 40, 0));
+    // It does not get to sleep.
+    assert_eq!(of(true, 99 * MS + 500_000), (40, 40, 0));
+}

@@ -1,6 +1,7 @@
 //! `punctual check`.
 
 use super::artifacts::Artifacts;
+use super::bare_interval::{bare_interval, frames_or_time};
 use crate::args::CheckArguments;
 use crate::output::{Output, Usage, note};
 use crate::progress::{InParts, ReadyProgress};
@@ -45,13 +46,14 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     ready.done();
     progress.done();
     let check = result?;
-    let mut measurement = measurement(check, !arguments.device.is_empty());
+    let (mut measurement, is_the_hosts) = measurement(check, !arguments.device.is_empty());
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
     if !arguments.device.is_empty() && measurement.exit_code == 0 {
         measurement.exit_code = with_both_parts(devices_exit_code(&measurement), measurement.parts.len());
     }
-    measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    let next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    measurement.next = punctual_report::with_host(next, is_the_hosts);
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recordings: Vec<PathBuf> = measurement.parts.iter().map(|(path, _)| path.clone()).collect();
@@ -89,12 +91,6 @@ fn plan(arguments: &CheckArguments, devices: &[Profile]) -> Result<Plan, Usage> 
     Ok(plan)
 }
 
-/// What to tell whoever gave a bare number for the period that many have as a buffer's frames, and asked about no device.
-fn frames_or_time(words: &[String]) -> Option<String> {
-    let number = bare_interval(words).filter(|number| number.is_power_of_two() && *number >= 16)?;
-    Some(format!("-i {number} is {number} us; as long as {number} frames at 48 kHz is -i {number}@48kHz"))
-}
-
 /// What to ask whoever gave a bare number for the period that is how many frames a device has in one, and so was hardly
 /// meant in microseconds.
 fn frames_for_a_time(words: &[String], devices: &[Profile]) -> Option<String> {
@@ -110,22 +106,8 @@ fn frames_for_a_time(words: &[String], devices: &[Profile]) -> Option<String> {
     ))
 }
 
-/// The period of the threads, if it was written without a unit.
-fn bare_interval(words: &[String]) -> Option<u32> {
-    let mut words = words.iter().skip(1).map(String::as_str);
-    while let Some(word) = words.next() {
-        let value = match word {
-            "-i" | "--interval" => words.next(),
-            _ => word.strip_prefix("--interval=").or_else(|| word.strip_prefix("-i")),
-        };
-        if let Some(value) = value {
-            return value.trim_start_matches('=').trim().parse().ok();
-        }
-    }
-    None
-}
-
-fn measurement(check: Check, is_asked: bool) -> Measurement {
+/// What was measured, and whether the host took most of its worst wakeup.
+fn measurement(check: Check, is_asked: bool) -> (Measurement, bool) {
     let mut measurement = Measurement {
         parts: check.parts,
         devices: check.devices,
@@ -141,7 +123,8 @@ fn measurement(check: Check, is_asked: bool) -> Measurement {
     };
     let steal = punctual_report::steal_of_worst(&measurement, &check.worst);
     measurement.verdict += &steal;
-    measurement
+    let is_the_hosts = punctual_report::host_took_worst(&measurement, &check.worst);
+    (measurement, is_the_hosts)
 }
 
 /// The devices that the user asked for, or the defaults of every check.
@@ -209,21 +192,6 @@ mod tests {
         }
         assert_eq!(said("-i 64", "audio 128@48kHz"), None);
         assert_eq!(said("-i 500", "5g-slot"), None);
-    }
-
-    #[test]
-    fn a_bare_number_that_may_be_frames_is_told_to_be_a_time() {
-        let said = |words: &str| {
-            let words: Vec<String> = format!("punctual check {words}").split(' ').map(str::to_owned).collect();
-            frames_or_time(&words)
-        };
-        assert_eq!(
-            said("-i 64 -D 1s").as_deref(),
-            Some("-i 64 is 64 us; as long as 64 frames at 48 kHz is -i 64@48kHz")
-        );
-        for words in ["-i 1000", "-i 64us", "-i 64@48kHz", "-D 64"] {
-            assert_eq!(said(words), None, "{words}");
-        }
     }
 
     #[test]

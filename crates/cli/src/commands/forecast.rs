@@ -7,7 +7,7 @@ use anyhow::Context;
 use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{
-    CycleCount, DeviceSummary, Document, FollowedCycles, Host, Recording, Stage, TailValue, printable_path,
+    CycleCount, DeviceSummary, Document, FollowedCycles, Host, Recording, Stage, TailValue, format_ns, printable_path,
 };
 use punctual_report::{ForecastAsked, shell_word};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     super::artifacts::check_page(arguments.html.as_ref())?;
     let mut question = question(arguments)?;
     let mut counted = Vec::new();
-    let inputs = match loops(arguments)? {
+    let inputs = match loops(arguments, &question.devices)? {
         None if arguments.period.is_some() && arguments.device.is_empty() => {
             let line = "--period is of a device (--device), or of a loop that was followed (record --pid, --tid, --comm, --follow)";
             return Err(Usage(line.to_owned()).into());
@@ -46,12 +46,14 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let first = first.as_ref().map(Recording::document);
     let again = first.and_then(punctual_report::own_options);
     let explained = explained(&arguments.recordings);
+    let documents = documents(&arguments.recordings);
     let asked = ForecastAsked {
         recordings: &arguments.recordings,
         devices: &arguments.device,
         options: &other_options(arguments),
         advises: question.advise,
         explained: explained.as_ref(),
+        documents: &documents,
         again: again.as_deref(),
     };
     let steps = punctual_report::after_forecast(&answer, &asked, &punctual_load::names());
@@ -102,6 +104,12 @@ fn first(paths: &[PathBuf]) -> Option<Recording> {
     Recording::open(super::expand(paths).first()?).ok()
 }
 
+/// What the recordings hold.
+fn documents(paths: &[PathBuf]) -> Vec<Document> {
+    let opened = super::expand(paths).into_iter().filter_map(|path| Recording::open(path).ok());
+    opened.map(Recording::into_document).collect()
+}
+
 /// Of recordings of devices, what their wakeups are of.
 fn watched(paths: &[PathBuf]) -> Vec<String> {
     let said = |path: PathBuf| {
@@ -137,8 +145,8 @@ fn other_options(arguments: &ForecastArguments) -> String {
     options
 }
 
-/// The loops of other programs, where the recordings follow threads with a period.
-fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
+/// The loops of other programs, where the recordings follow threads with a period; for these devices there is no forecast of them.
+fn loops(arguments: &ForecastArguments, asked: &[Profile]) -> anyhow::Result<Option<Loops>> {
     let (mut profiles, mut counted): (Vec<Option<Profile>>, Vec<String>) = (Vec::new(), Vec::new());
     let period = arguments.period.as_deref().map(parse_period).transpose().map_err(|error| Usage(error.to_string()))?;
     let inputs = gather(&arguments.recordings, |path| {
@@ -177,13 +185,31 @@ fn loops(arguments: &ForecastArguments) -> anyhow::Result<Option<Loops>> {
         arguments.table,
     ];
     if let Some((option, _)) = devices.iter().zip(given).find(|(_, given)| *given) {
-        let line = format!(
-            "{option} is for recordings of punctual's own periodic threads; this one is of another program's loop, whose cycles are \
-             forecast as they are: leave it out"
-        );
-        return Err(Usage(line).into());
+        return Err(Usage(instead_of(option, arguments, asked, profile.period_ns)).into());
     }
     Ok(Some(Loops { inputs, profile, counted }))
+}
+
+/// What to do instead of giving this option, which is for devices, where the recordings are of a loop of this period, ns. Several
+/// buffers cannot be played over its cycles: one that the loop makes up for is late only because the one before was.
+fn instead_of(option: &str, arguments: &ForecastArguments, asked: &[Profile], period_ns: u64) -> String {
+    let line = format!(
+        "{option} is for recordings of punctual's own periodic threads; this one is of another program's loop, whose cycles are \
+         forecast as they are"
+    );
+    let Some(buffers) = asked.first().filter(|_| option == "--device").map(|device| device.buffers) else {
+        return line + ": leave it out";
+    };
+    let allowed_ns = u64::from(buffers.saturating_sub(1)).saturating_mul(period_ns);
+    let recordings: Vec<String> = arguments.recordings.iter().map(|path| shell_word(&printable_path(path))).collect();
+    format!(
+        "{line}. With {buffers} buffers of {} a cycle may take up to {}: `punctual report {} --limit cycle:max={}us` says whether one \
+         took longer",
+        format_ns(period_ns),
+        format_ns(allowed_ns),
+        recordings.join(" "),
+        allowed_ns.div_ceil(1_000)
+    )
 }
 
 /// Why a loop that was kept from the CPU has no forecast.

@@ -2,6 +2,7 @@
 
 pub(crate) mod artifacts;
 mod asked_devices;
+mod bare_interval;
 pub(crate) mod budget;
 pub(crate) mod capabilities;
 pub(crate) mod check;

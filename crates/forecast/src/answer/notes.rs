@@ -22,8 +22,11 @@ pub(super) fn exposure_notes(input: &Input, question: &Question, usage: Usage) -
     if input.fills_in(Stage::Total) {
         let missed = input.missed();
         notes.push(match missed {
-            1 => "the one missed period counts as one late wakeup".to_owned(),
-            _ => format!("each of the {} missed periods counts as one late wakeup", grouped(missed)),
+            1 => "here the one missed period is a late wakeup of its stall; `check` counts those that came".to_owned(),
+            _ => format!(
+                "here each of the {} missed periods is a late wakeup of its stall; `check` counts those that came",
+                grouped(missed)
+            ),
         });
     }
     notes

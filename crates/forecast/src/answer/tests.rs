@@ -43,8 +43,8 @@ fn what_is_exceeded_once_is_said_where_it_is_known() {
 #[test]
 fn skipped_activations_are_counted_in_words() {
     for (missed, words) in [
-        (1, "the one missed period counts as one late wakeup"),
-        (2_000, "each of the 2,000 missed periods counts as one late wakeup"),
+        (1, "here the one missed period is a late wakeup of its stall; `check` counts those that came"),
+        (2_000, "here each of the 2,000 missed periods is a late wakeup of its stall; `check` counts those that came"),
     ] {
         let notes = only_group(input(MS, &[], HOUR, Some(missed)), &Question::default()).notes;
         assert!(notes.iter().any(|note| note == words), "{notes:?}");

@@ -35,7 +35,7 @@ const LISTS: &[libc::c_long] = &[libc::SYS_ppoll];
 const MAX_LOOKS: usize = 2_048;
 /// ... of which this many may be at what one of them waits for, so that a program of many threads leaves some for connections, ...
 const MAX_LOOKS_AT_WAITS: usize = MAX_LOOKS / 2;
-/// ... while that has taken no more CPU time than this, ns: each look reads tables of all connections.
+/// ... while that has taken no more CPU time than this, ns: each look may read tables of all connections.
 const MAX_CPU_NS: u64 = 200_000_000;
 /// The connections of a program with this many descriptors, or more, are not known.
 const MAX_DESCRIPTORS: usize = 64;
@@ -194,7 +194,7 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
     let directory = format!("/proc/{tid}");
     let begun_ns = clock::monotonic_ns();
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
-    let tables = Tables::read(&directory, peers);
+    let tables = Tables::of(&directory, peers);
     let awaited = awaited(&directory, &called, &tables).map(|awaited| (awaited, clock::monotonic_ns()));
     let connections = match lists {
         true => listing(&directory, &tables, has_taken_its_time),
@@ -326,6 +326,8 @@ mod tests {
     use super::super::requests::{EndedBy, Pause, Stretch};
     use super::*;
     use punctual_recording::episode::Call;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn a_call_is_its_number_and_its_first_two_arguments() {
@@ -391,6 +393,28 @@ mod tests {
         }
     }
 
+    /// To read them takes milliseconds of a CPU that the threads that are looked at may need.
+    #[test]
+    fn no_table_is_read_for_a_thread_that_waits_for_no_socket() {
+        let tables = Tables::default();
+        let nothing = File::open("/dev/null").unwrap();
+        let mut looked_at = 0;
+        for (number, first) in
+            [(libc::SYS_futex, 0), (libc::SYS_clock_nanosleep, 1), (libc::SYS_read, nothing.as_raw_fd())]
+        {
+            let call = format!("{number} {first:#x} 0x0 0x0 0x0 0x0 0x0 0x7ffc10 0x7f00\n");
+            assert_eq!(awaited("/proc/self", &call, &tables), None, "{call}");
+            assert_eq!(tables.were_read(), [false, false], "{call}");
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, 3);
+        // A socket has to be looked for.
+        let (one, _other) = UnixStream::pair().unwrap();
+        let call = format!("{} {:#x} 0x0 0x0 0x0 0x0 0x0 0x7ffc10 0x7f00\n", libc::SYS_read, one.as_raw_fd());
+        assert_eq!(awaited("/proc/self", &call, &tables), None, "tables that are not known tell nothing");
+        assert_eq!(tables.were_read(), [true, true]);
+    }
+
     /// Each descriptor is looked for in tables that may be megabytes long.
     #[test]
     fn a_look_ends_between_two_descriptors_when_its_time_is_over() {
@@ -410,7 +434,7 @@ mod tests {
         let mut requests = Requests::default();
         for (tid, process) in [(1, 10), (2, 10), (3, 20)] {
             let then = Pause::Waits { place: tid, call: Some(Call::Read) };
-            let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
+            let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, ran_ns: 1, until_ns: 2, then };
             assert_eq!(requests.next(tid, &stretch).count(), 0);
         }
         requests

@@ -3,6 +3,7 @@
 use super::connections::WaitedFor;
 use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::printable;
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
 
@@ -19,21 +20,41 @@ fn rows_with<'a>(table: &'a str, words: &str) -> impl Iterator<Item = Vec<&'a st
     table.lines().filter(move |line| line.contains(words)).map(|line| line.split_ascii_whitespace().collect())
 }
 
-/// All sockets, as the kernel lists them; `None` is not known.
+/// All sockets, as the kernel lists them. A table is read when it is first needed, since a walk through an empty one takes milliseconds where
+/// the kernel has room for many connections; `None` is not known.
 #[derive(Default)]
 pub(super) struct Tables<'a> {
-    unix: Option<String>,
-    tcp: Option<String>,
+    /// The thread's, in `/proc`.
+    directory: String,
+    unix: OnceCell<Option<String>>,
+    tcp: OnceCell<Option<String>>,
     /// Tells which local sockets are connected to each other.
     peers: Option<&'a UnixPeers>,
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn read(directory: &str, peers: Option<&'a UnixPeers>) -> Tables<'a> {
-        let table = |name: &str| whole(File::open(format!("{directory}/net/{name}")).ok()?);
-        // One may listen for both versions of the protocol where only connections of the other are.
-        let tcp = table("tcp").map(|tcp| tcp + &table("tcp6").unwrap_or_default());
-        Tables { unix: table("unix"), tcp, peers }
+    pub(super) fn of(directory: &str, peers: Option<&'a UnixPeers>) -> Tables<'a> {
+        Tables { directory: directory.to_owned(), peers, ..Tables::default() }
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        whole(File::open(format!("{}/net/{name}", self.directory)).ok()?)
+    }
+
+    fn unix(&self) -> Option<&str> {
+        self.unix.get_or_init(|| self.read("unix")).as_deref()
+    }
+
+    /// Of both versions: one may listen for both where only connections of the other are.
+    fn tcp(&self) -> Option<&str> {
+        let both = || self.read("tcp").map(|tcp| tcp + &self.read("tcp6").unwrap_or_default());
+        self.tcp.get_or_init(both).as_deref()
+    }
+
+    /// Whether the tables of local and of other sockets were needed.
+    #[cfg(test)]
+    pub(super) fn were_read(&self) -> [bool; 2] {
+        [&self.unix, &self.tcp].map(|table| table.get().is_some())
     }
 
     /// What comes by a connection.
@@ -44,38 +65,37 @@ impl<'a> Tables<'a> {
     /// What comes by a connection and, if it is a local socket, the path at which somebody listens. Where the program listens itself, that is a
     /// request.
     pub(super) fn brings(&self, inode: &str) -> Option<(WaitedFor, Option<String>)> {
-        if self.listens(inode) {
+        if self.unix().is_some_and(|table| listens(table, inode, 6, UNIX_LISTENS)) {
             return Some((WaitedFor::Request, None));
         }
-        let of_unix = self.unix.as_deref().and_then(|table| accepted_at(table, inode));
+        let of_unix = self.unix().and_then(|table| accepted_at(table, inode));
         let of_unix = of_unix.map(|path| (WaitedFor::Request, path)).or_else(|| self.answers(inode));
-        match of_unix {
-            Some((brings, path)) => Some((brings, Some(path))),
-            None => Some((awaited_tcp(self.tcp.as_deref()?, inode)?, None)),
+        if let Some((brings, path)) = of_unix {
+            return Some((brings, Some(path)));
         }
-    }
-
-    fn listens(&self, inode: &str) -> bool {
-        let only = |table: &str, column: usize, state: usize, words: &str| {
-            let mut rows = rows_with(table, inode).filter(|row| row.get(column).is_some_and(|own| *own == inode));
-            rows.next().is_some_and(|row| row[state] == words) && rows.next().is_none()
-        };
-        let unix = self.unix.as_deref().is_some_and(|table| only(table, 6, 3, UNIX_LISTENS));
-        unix || self.tcp.as_deref().is_some_and(|table| only(table, 9, 3, TCP_LISTENS))
+        let tcp = self.tcp()?;
+        let brings = if listens(tcp, inode, 9, TCP_LISTENS) { WaitedFor::Request } else { awaited_tcp(tcp, inode)? };
+        Some((brings, None))
     }
 
     /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
     fn answers(&self, inode: &str) -> Option<(WaitedFor, String)> {
         let peers = self.peers.filter(|_| self.has_no_path(inode))?;
         let other = peers.of(inode.parse().ok()?)?.to_string();
-        accepted_at(self.unix.as_deref()?, &other).map(|path| (WaitedFor::Answer, path))
+        accepted_at(self.unix()?, &other).map(|path| (WaitedFor::Answer, path))
     }
 
     /// Whether it is a connected local socket without a path, which nobody can have accepted: it asked for the connection, or is one of a pair.
     pub(super) fn has_no_path(&self, inode: &str) -> bool {
         let is_it = |row: Vec<&str>| row.len() == 7 && row[6] == inode && row[5] == UNIX_CONNECTED;
-        self.unix.as_deref().is_some_and(|table| rows_with(table, inode).any(is_it))
+        self.unix().is_some_and(|table| rows_with(table, inode).any(is_it))
     }
+}
+
+/// Whether the socket with this inode, which is in this column, has the state of one that listens.
+fn listens(table: &str, inode: &str, column: usize, listening: &str) -> bool {
+    let mut rows = rows_with(table, inode).filter(|row| row.get(column).is_some_and(|own| *own == inode));
+    rows.next().is_some_and(|row| row[3] == listening) && rows.next().is_none()
 }
 
 /// A table, unless it is too long. Names of sockets are any bytes.
@@ -129,9 +149,9 @@ mod tests {
             0000000000000000: 00000003 00000000 00000000 0001 03 103 /run/of-a-client\n";
         let found = ["100", "101", "102", "103", "104"].map(|inode| accepted_at(unix, inode));
         assert_eq!(found, [None, Some("/run/api.sock".to_owned()), None, None, None]);
-        let tables = Tables { unix: Some(unix.to_owned()), tcp: None, peers: None };
+        let tables = Tables { unix: OnceCell::from(Some(unix.to_owned())), ..Tables::default() };
         assert_eq!(["100", "101", "102", "103"].map(|inode| tables.has_no_path(inode)), [false, false, true, false]);
-        assert_eq!(["100", "101", "104"].map(|inode| tables.listens(inode)), [true, false, false]);
+        assert_eq!(["100", "101", "104"].map(|inode| listens(unix, inode, 6, UNIX_LISTENS)), [true, false, false]);
         let made_up = format!("{unix}0: 00000003 00000000 00000000 0001 03 102 /run/api.sock\n");
         assert_eq!(accepted_at(&made_up, "102"), None, "a row that a path makes up");
         assert_eq!(accepted_at(&made_up, "101").as_deref(), Some("/run/api.sock"));
@@ -145,8 +165,8 @@ mod tests {
             + &row("0100007F:A000", "0100007F:1F90", "01", 202);
         let found = ["200", "201", "202"].map(|inode| awaited_tcp(&tcp, inode));
         assert_eq!(found, [None, Some(WaitedFor::Request), Some(WaitedFor::Answer)]);
-        let tables = Tables { tcp: Some(tcp.clone()), ..Tables::default() };
-        assert_eq!(["200", "201", "202"].map(|inode| tables.listens(inode)), [true, false, false]);
+        let tables = Tables { tcp: OnceCell::from(Some(tcp.clone())), ..Tables::default() };
+        assert_eq!(["200", "201", "202"].map(|inode| listens(&tcp, inode, 9, TCP_LISTENS)), [true, false, false]);
         assert_eq!(tables.brings("200"), Some((WaitedFor::Request, None)), "who connects there asks");
         // Nobody listens any more, and both do.
         let (_, connected) = tcp.split_once('\n').unwrap();
@@ -166,12 +186,14 @@ mod tests {
         let (server, _) = listener.accept().unwrap();
         let (one, _other) = UnixStream::pair().unwrap();
         let peers = UnixPeers::open();
-        let tables = Tables::read("/proc/self", peers.as_ref());
+        let tables = Tables::of("/proc/self", peers.as_ref());
         let brings = |stream: &UnixStream| tables.awaited(&rustix::fs::fstat(stream).unwrap().st_ino.to_string());
-        if tables.unix.is_none() {
+        if tables.unix().is_none() {
             return punctual_testing::skip("answers by local sockets", "the table of local sockets is too long");
         }
-        assert_eq!((brings(&server), brings(&one)), (Some(WaitedFor::Request), None));
+        assert_eq!(brings(&server), Some(WaitedFor::Request));
+        assert_eq!(tables.were_read(), [true, false], "who waits for a local socket needs no others");
+        assert_eq!(brings(&one), None);
         let inode = |stream: &UnixStream| rustix::fs::fstat(stream).unwrap().st_ino as u32;
         if peers.as_ref().and_then(|peers| peers.of(inode(&one))).is_none() {
             return punctual_testing::skip("answers by local sockets", "this kernel does not tell (CONFIG_UNIX_DIAG)");
@@ -183,7 +205,7 @@ mod tests {
         }
         // Nobody listens any more: nothing tells who asked.
         drop(listener);
-        let tables = Tables::read("/proc/self", peers.as_ref());
+        let tables = Tables::of("/proc/self", peers.as_ref());
         assert_eq!(tables.awaited(&inode(&client).to_string()), None);
     }
 

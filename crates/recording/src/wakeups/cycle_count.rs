@@ -1,5 +1,6 @@
 //! Counts of the cycles of somebody else's loop.
 
+use super::after_overrun::AfterOverrun;
 use super::catch_up_evidence::CLEARLY;
 use crate::format::units::counted;
 
@@ -70,6 +71,23 @@ pub struct CycleCount {
     pub starved_within: u64,
     /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
     pub on_grid: u64,
+    /// About how many periods passed for threads whose timers show no grid: those that start over after an overrun, and those
+    /// that others wake. They count no `periods`.
+    pub estimated_periods: u64,
+    /// Those of them that began without a wakeup, by the time from one cycle to the next: dropped, made up for without
+    /// sleeping, or with a wakeup that nobody saw.
+    pub estimated_not_woken: u64,
+}
+
+/// Periods of loops, and how many of them began without a wakeup.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PeriodsPassed {
+    /// All of them.
+    pub all: u64,
+    /// Those without a wakeup: within the previous cycle, dropped, or with a wakeup that nobody saw.
+    pub not_woken: u64,
+    /// Whether some are estimated from the time from one cycle to the next, because no grid of timers shows them.
+    pub is_estimated: bool,
 }
 
 /// Periods of loops in which a cycle that was due earlier still ran, whatever the loop then does about them.
@@ -83,39 +101,6 @@ pub struct OverrunPeriods {
     pub may_be_more: bool,
     /// Out of how many periods.
     pub all: u64,
-}
-
-/// What a loop does about the periods that begin during a long cycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterOverrun {
-    /// It works off their cycles too, without a wait in between: each of the periods is an overrun.
-    CatchesUp,
-    /// It goes on with the next period: however many began, that is one overrun.
-    Skips,
-    /// It was seen to work off the cycles of up to so many of them, and to drop others. It may make up for more.
-    MakesUpFor(u64),
-    /// No overrun shows which.
-    Unknown,
-}
-
-impl AfterOverrun {
-    /// The name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            AfterOverrun::CatchesUp => "catches-up",
-            AfterOverrun::Skips => "skips",
-            AfterOverrun::MakesUpFor(_) => "makes-up-for-some",
-            AfterOverrun::Unknown => "unknown",
-        }
-    }
-
-    /// For up to how many periods in a row it was seen to make up, where it was seen to drop others.
-    pub fn limit(self) -> Option<u64> {
-        match self {
-            AfterOverrun::MakesUpFor(limit) => Some(limit),
-            AfterOverrun::CatchesUp | AfterOverrun::Skips | AfterOverrun::Unknown => None,
-        }
-    }
 }
 
 impl CycleCount {
@@ -147,6 +132,20 @@ impl CycleCount {
         self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
         self.on_grid = self.on_grid.saturating_add(other.on_grid);
+        self.estimated_periods = self.estimated_periods.saturating_add(other.estimated_periods);
+        self.estimated_not_woken = self.estimated_not_woken.saturating_add(other.estimated_not_woken);
+    }
+
+    /// The periods that passed, where that is known, exactly or about.
+    pub fn periods_passed(&self) -> Option<PeriodsPassed> {
+        let passed = PeriodsPassed {
+            all: self.all_periods().saturating_add(self.estimated_periods),
+            not_woken: [self.not_woken, self.starved_within, self.estimated_not_woken]
+                .into_iter()
+                .fold(0, u64::saturating_add),
+            is_estimated: self.estimated_periods > 0,
+        };
+        (passed.all > 0).then_some(passed)
     }
 
     /// All periods that are known, those of starved threads too.

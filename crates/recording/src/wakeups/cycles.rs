@@ -1,11 +1,12 @@
 //! Cycles of somebody else's loop: how many there were, and how many took longer than their period.
 
+use super::begun::Begun;
 use super::cycle_count::CycleCount;
-use super::grid::{Grid, MIN_PERIODS, periods_between};
+use super::grid::{Grid, MIN_PERIODS};
 use super::once::Sleeps;
 use super::series::{Open, Room, Series};
 use crate::format::bounds::MAX_TASKS;
-use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
+use crate::{Followed, OTHERS, Recording, Result, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Puts the wakeups of followed threads together into cycles.
@@ -39,10 +40,10 @@ const ONCE_PERCENT: u64 = 105;
 struct Thread {
     wakeups: u64,
     sleeps: Sleeps,
-    /// How many of these were by timers of its own.
-    timers: u64,
-    /// When the first and the last of these timers were due.
-    timers_due_ns: Option<(u64, u64)>,
+    /// Those of them by timers of its own.
+    timers: Begun,
+    /// Those that come half a period or more after the one before.
+    apart: Begun,
     /// Each with the cycles that begin at its points.
     grids: Vec<(Grid, Series)>,
     by_timer: Series,
@@ -53,32 +54,30 @@ impl Thread {
     fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64, room: &mut Room) {
         self.wakeups += 1;
         self.sleeps.take(wakeup, period_ns);
-        self.timers += u64::from(is_by_timer);
         let due_ns = wakeup.expected_ns;
         if is_by_timer {
-            self.timers_due_ns = Some((self.timers_due_ns.map_or(due_ns, |(first_ns, _)| first_ns), due_ns));
+            self.timers.take(due_ns, period_ns);
         }
+        let timer = self.timers.count;
         let is_new = is_by_timer && !self.grids.iter().any(|(grid, _)| grid.holds(due_ns, period_ns));
         if is_new && self.grids.len() < MAX_GRIDS {
             // Most threads have a single one, and there may be very many threads.
             self.grids.reserve_exact(1);
-            self.grids.push((Grid::new(due_ns, self.timers), Series::default()));
+            self.grids.push((Grid::new(due_ns, timer), Series::default()));
         }
         let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
         let is_once = self.wakes_once(period_ns);
         for (grid, series) in &mut self.grids {
             let is_next = is_once && series.open.is_none_or(is_apart);
-            let begins = is_by_timer && grid.take(due_ns, self.timers, is_next, period_ns);
+            let begins = is_by_timer && grid.take(due_ns, timer, is_next, period_ns);
             series.take(wakeup, is_by_timer, begins, period_ns, room);
         }
         self.by_timer.take(wakeup, is_by_timer, is_by_timer, period_ns, room);
         let begins = self.by_time.open.is_none_or(is_apart);
+        if begins {
+            self.apart.take(due_ns, period_ns);
+        }
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
-    }
-
-    /// How many periods there were from its first timer to its last.
-    fn periods(&self, period_ns: u64) -> u64 {
-        self.timers_due_ns.map_or(0, |due_ns| periods_between(due_ns, period_ns))
     }
 
     /// Whether it wakes about once in a period, whoever wakes it, given how many wakeups nobody saw.
@@ -88,8 +87,9 @@ impl Thread {
 
     /// Whether its own timers wake it, about once in a period, and hardly anybody else does.
     fn wakes_once(&self, period_ns: u64) -> bool {
-        (self.wakeups - self.timers) * 4 <= self.wakeups
-            && self.timers.saturating_mul(100) <= self.periods(period_ns).saturating_mul(ONCE_PERCENT)
+        let timers = &self.timers;
+        (self.wakeups - timers.count) * 4 <= self.wakeups
+            && timers.count.saturating_mul(100) <= timers.periods(period_ns).saturating_mul(ONCE_PERCENT)
     }
 
     /// The counts, and which long cycles wakeups that nobody saw explain, given how many those are; `None` if nothing
@@ -98,7 +98,8 @@ impl Thread {
         let counted = |series: Series| series.finish(period_ns, unseen);
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
         let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
-        let (timers, is_once, periods) = (self.timers, self.wakes_once(period_ns), self.periods(period_ns));
+        let (timers, is_once) = (self.timers.count, self.wakes_once(period_ns));
+        let periods = self.timers.periods(period_ns);
         let is_starved = |grid: &Grid| grid.is_meant(timers) && grid.points * 2 < grid.periods(period_ns);
         let starved = self.grids.first().is_some_and(|(grid, _)| is_starved(grid));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
@@ -124,12 +125,24 @@ impl Thread {
             let not_woken = periods.saturating_sub(timers).saturating_sub(count.held);
             // Without a grid nothing tells which periods passed.
             let (starved, starved_periods) = if starved && count.overruns > 0 { (1, periods) } else { (0, 0) };
-            let count = if is_meant { CycleCount { periods, not_woken, ..count } } else { count };
+            let count = match starved {
+                _ if is_meant => CycleCount { periods, not_woken, ..count },
+                0 => estimated(count, &self.timers, period_ns),
+                _ => count,
+            };
             return Some((CycleCount { starved, starved_periods, ..count }, joined));
         }
         let (count, joined) = counted(self.by_time);
+        let count = estimated(count, &self.apart, period_ns);
         (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some((count, joined))
     }
+}
+
+/// The count with about how many periods passed, and how many of them began without a wakeup.
+fn estimated(count: CycleCount, begun: &Begun, period_ns: u64) -> CycleCount {
+    let Some(not_woken) = begun.not_woken(count.held, period_ns) else { return count };
+    let periods = begun.count.saturating_add(count.held).saturating_add(not_woken);
+    CycleCount { estimated_periods: periods, estimated_not_woken: not_woken, ..count }
 }
 
 impl Cycles {
@@ -190,7 +203,8 @@ pub struct FollowedCycles {
 }
 
 impl Recording {
-    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns.
+    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns; none of those that
+    /// are there for context.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
@@ -205,8 +219,12 @@ impl Recording {
     pub fn followed_cycles(&self, period_ns: u64) -> Result<FollowedCycles> {
         let document = self.document();
         let wakers = document.followed.as_ref().map_or(&[][..], |followed| &followed.wakers);
+        let context = document.followed.as_ref().map(Followed::context).unwrap_or_default();
         let mut cycles = Cycles::new(period_ns);
         self.for_each_wakeup(|wakeup| {
+            if context.contains(&wakeup.tid) {
+                return;
+            }
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
             cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
         })?;
@@ -265,29 +283,40 @@ mod tests {
             longest_slept: true,
             // It may have ended before the next period began, and nothing tells that this one was made up for.
             not_made_up: 2,
+            estimated_periods: 4,
+            estimated_not_woken: 1,
             ..CycleCount::default()
         };
         assert_eq!(count, expected);
         // Ending with the period still keeps it; a nanosecond more does not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
-        assert_eq!(
-            count,
-            CycleCount { cycles: 2, overruns: 1, certain: 1, longest_ns: 1_000_001, ..CycleCount::default() }
-        );
+        let expected = CycleCount {
+            cycles: 2,
+            overruns: 1,
+            certain: 1,
+            longest_ns: 1_000_001,
+            estimated_periods: 2,
+            ..CycleCount::default()
+        };
+        assert_eq!(count, expected);
     }
 
     #[test]
     fn whoever_is_woken_by_others_begins_anew_after_half_a_period() {
         let short = Some(100_000);
         let count = counted(&[(0, short, false), (300_000, short, false), (MS, short, false), (2 * MS, short, false)]);
-        assert_eq!(count, CycleCount { cycles: 3, overruns: 0, longest_ns: 500_000, ..CycleCount::default() });
+        let expected = CycleCount { cycles: 3, longest_ns: 500_000, estimated_periods: 3, ..CycleCount::default() };
+        assert_eq!(count, expected);
         // One sleep on a timer at the beginning does not make it a loop of timers.
         let mut driven = vec![(0, short, true)];
         driven.extend((1..20).map(|number| (number * MS, short, false)));
-        assert_eq!(
-            counted(&driven),
-            CycleCount { cycles: 20, overruns: 0, longest_ns: 200_000, ..CycleCount::default() }
-        );
+        let expected = CycleCount { cycles: 20, longest_ns: 200_000, estimated_periods: 20, ..CycleCount::default() };
+        assert_eq!(counted(&driven), expected);
+        // Of those that were dropped nothing but the time tells.
+        driven.retain(|(due, ..)| !(7 * MS..10 * MS).contains(due));
+        let count = counted(&driven);
+        assert_eq!((count.cycles, count.periods), (17, 0), "{count:?}");
+        assert_eq!((count.estimated_periods, count.estimated_not_woken), (20, 3), "{count:?}");
     }
 
     #[test]
@@ -435,35 +464,15 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_much_longer_is_no_loop_where_another_is() {
-        // As the main thread of a program that waits for its loop.
-        let slow = |number: u64| Wakeup { tid: 8, ..wakeup(number * 100 * MS, Some(2_000_000)) };
-        let of = |is_beside: bool, work: u64| {
-            let mut cycles = Cycles::new(MS);
-            for number in 0..40 {
-                cycles.take(&Wakeup { work_ns: Some(work), ..slow(number) }, true);
-            }
-            for number in (0..4_000).filter(|_| is_beside) {
-                cycles.take(&wakeup(number * MS, Some(200_000)), true);
-            }
-            let found = cycles.finish(|_| 0).find(|(tid, ..)| *tid == 8).map(|(_, count, _)| count).unwrap();
-            (found.cycles, found.overruns, found.left_out)
-        };
-        assert_eq!(of(true, 2_000_000), (0, 0, 1));
-        // Nothing else says what its period is.
-        assert_eq!(of(false, 2_000_000), (40, 40, 0));
-        // It does not get to sleep.
-        assert_eq!(of(true, 99_500_000), (40, 40, 0));
-    }
-
-    #[test]
     fn a_loop_that_starts_over_after_an_overrun_keeps_all_its_cycles() {
         let short = Some(100_000);
         let mut wakeups: Vec<_> = (0..100).map(|number| (number * MS, short, true)).collect();
         wakeups[99].1 = Some(1_300_000);
-        wakeups.extend((0..40).map(|number| (number * MS + 100_400_000, short, true)));
+        wakeups.extend((0..40).map(|number| (number * MS + 103_400_000, short, true)));
         let count = counted(&wakeups);
         assert_eq!((count.cycles, count.overruns, count.periods), (140, 1, 0), "{count:?}");
+        // It dropped those that had passed before it did.
+        assert_eq!((count.estimated_periods, count.estimated_not_woken), (143, 3), "{count:?}");
     }
 
     #[test]

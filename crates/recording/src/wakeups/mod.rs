@@ -4,11 +4,14 @@
 //! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
-//!   period does; `cycle_count`: how many there were; `overrun_count`: how many of them took too long, as answers say it;
+//!   period does; `begun`: how many periods passed without one, where no grid shows it; `cycle_count`: how many there were;
+//!   `overrun_count`: how many of them took too long, as answers say it;
 //!   `once`: whether a thread is a loop of the period at all.
-//! * `catch_up`, `catch_up_evidence`, `growth`: whether a loop makes up for the periods of a long cycle: of one, of all
-//!   together, and of those that follow stops.
+//! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
+//!   makes up for those of a long cycle: of one, of all together, and of those that follow stops.
 
+pub(crate) mod after_overrun;
+mod begun;
 pub(crate) mod buckets;
 mod catch_up;
 mod catch_up_evidence;

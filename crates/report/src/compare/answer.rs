@@ -5,6 +5,7 @@ use super::counts::CountRow;
 use super::measure;
 use crate::NextStep;
 use crate::answer::Answer;
+use crate::recording::requests::RequestsRow;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
@@ -20,12 +21,16 @@ pub struct CompareAnswer<'a> {
     exit_code: u8,
     /// What to run next, at most two commands.
     next: Vec<NextStep>,
+    /// `better`, `worse`, `mixed` (one in some, the other in others), `no difference` or `no verdict`: what the wakeups and the
+    /// `counts` say together, and so the first sentence of `verdict`.
     outcome: &'static str,
     /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`,
     /// `other threads`).
     standing: &'static str,
     /// How these runs compare, whether or not that is a verdict on the systems.
     these_runs: &'static str,
+    /// How these runs compare by the totals of their wakeups alone.
+    wakeup_latency: &'static str,
     /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
@@ -61,14 +66,16 @@ impl<'a> CompareAnswer<'a> {
             Standing::TooFewRuns { more } => more,
             Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
         };
+        let these_runs = comparison.overall().name();
         CompareAnswer {
             schema: "punctual.compare/1",
             verdict: comparison_verdict(comparison),
             exit_code,
             next,
-            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
+            outcome: if comparison.standing == Standing::Systems { these_runs } else { "no verdict" },
             standing: comparison.standing.name(),
-            these_runs: comparison.outcome.name(),
+            these_runs,
+            wakeup_latency: comparison.outcome.name(),
             more_runs_a,
             more_runs_b,
             runs_needed: comparison.runs_needed,
@@ -125,12 +132,21 @@ pub(super) struct SideRow<'a> {
     measured_ns: u64,
     wakeups: u64,
     missed: Option<u64>,
+    /// How many periods passed for the loops of followed threads; null without a period, or where nothing shows it.
+    periods: Option<u64>,
+    /// How many of these began without a wakeup.
+    not_woken: Option<u64>,
+    /// Whether some of these are estimated from the time from one cycle to the next, because no grid of timers shows them.
+    estimated: Option<bool>,
     unobserved: u64,
     lost: u64,
     steal_ns: Option<u64>,
     /// The part of the measured CPUs' time that other programs took; null if the kernel did not say.
     others_share: Option<f64>,
     cut: bool,
+    /// How long requests took, which decides nothing; absent if not all runs counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestsRow>,
 }
 
 impl<'a> SideRow<'a> {
@@ -142,11 +158,15 @@ impl<'a> SideRow<'a> {
             measured_ns: side.measured_ns,
             wakeups: side.wakeups,
             missed: side.missed,
+            periods: side.periods.map(|passed| passed.all),
+            not_woken: side.periods.map(|passed| passed.not_woken),
+            estimated: side.periods.map(|passed| passed.is_estimated),
             unobserved: side.unobserved,
             lost: side.lost,
             steal_ns: side.steal_ns,
             others_share: side.others_share,
             cut: side.cut,
+            requests: side.requests.map(RequestsRow::from),
         }
     }
 }

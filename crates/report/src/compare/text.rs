@@ -5,9 +5,11 @@ use super::counts::counts_table;
 use super::devices::devices_text;
 use super::words::{MAX_TOLD, factor, interval, measure, of_stage, told, value_of, values};
 use crate::layout::{counted, grouped, load_beside_others, microseconds, rate, table};
+use crate::recording::requests::requests_table;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
-    Comparison, Difference, FIGURES, RESOLUTION_NS, SideSummary, StageComparison, Standing, WORTH_THE_NAME,
+    Comparison, Difference, FIGURES, RESOLUTION_NS, SideRequests, SideSummary, StageComparison, Standing,
+    WORTH_THE_NAME,
 };
 use punctual_recording::{NO_LOAD, Stage, format_ns};
 use std::fmt::Write;
@@ -34,6 +36,10 @@ pub fn text(comparison: &Comparison) -> String {
             "\nHow often, with limits that include the spread between runs\n\n{}",
             counts_table(comparison)
         );
+    }
+    let requests = requests_of_sides(comparison);
+    if !requests.is_empty() {
+        let _ = writeln!(text, "\n{REQUESTS_DECIDE_NOTHING}\n\n{}", requests_table(&requests));
     }
     text += &causes_text(comparison);
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
@@ -64,6 +70,16 @@ pub fn text(comparison: &Comparison) -> String {
     text
 }
 
+/// What the table of requests is.
+pub(super) const REQUESTS_DECIDE_NOTHING: &str =
+    "How long requests took, late or not; quantiles are the geometric means of the runs', and decide nothing";
+
+/// The requests of the sides that counted them, below their letters.
+pub(super) fn requests_of_sides(comparison: &Comparison) -> Vec<(&'static str, SideRequests)> {
+    let sides = [("A", comparison.a.requests), ("B", comparison.b.requests)];
+    sides.into_iter().filter_map(|(label, requests)| Some((label, requests?))).collect()
+}
+
 /// What kept the machine busy beside a side's wakeups.
 pub(super) fn load_of_side(side: &SideSummary) -> String {
     if side.is_beside_devices && side.load == NO_LOAD {
@@ -84,9 +100,16 @@ pub(super) fn nothing_else_differs(comparison: &Comparison) -> &'static str {
 pub(super) fn side_line(side: &SideSummary) -> String {
     let runs = counted(side.runs, "run");
     let load = load_of_side(side);
-    let missed = side.missed.map_or("-".to_owned(), grouped);
+    let missed = match side.periods {
+        Some(passed) => {
+            let about = if passed.is_estimated { "about " } else { "" };
+            let periods = counted(passed.all, "period");
+            format!("{about}{} of {about}{periods} without a wakeup", grouped(passed.not_woken))
+        }
+        None => format!("missed {}", side.missed.map_or("-".to_owned(), grouped)),
+    };
     format!(
-        "{}: {load}, {runs}, {}, {}, missed {missed}, unobserved {}, lost {}",
+        "{}: {load}, {runs}, {}, {}, {missed}, unobserved {}, lost {}",
         side.name,
         format_ns(side.measured_ns),
         counted(side.wakeups, "wakeup"),

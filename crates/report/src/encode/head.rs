@@ -2,7 +2,7 @@
 
 use crate::NextStep;
 use crate::encode::html::style;
-use crate::encode::plain_page::{escape, frame, prose};
+use crate::encode::plain_page::{code, escape, frame, prose};
 use std::fmt::Write;
 
 /// A verdict with more letters than this is set in smaller type.
@@ -115,10 +115,10 @@ fn steps(next: &[NextStep], out: &mut String) {
     }
     out.push_str("<ul class=\"next\">");
     for step in next {
-        let command = escape(&step.command);
+        let command = code(&step.command);
         let _ = match &step.action {
-            Some(action) => write!(out, "<li>Next: {} More: <code>{command}</code></li>", prose(action)),
-            None => write!(out, "<li>Next: <code>{command}</code> {}</li>", prose(&step.purpose)),
+            Some(action) => write!(out, "<li>Next: {} More: {command}</li>", prose(action)),
+            None => write!(out, "<li>Next: {command} {}</li>", prose(&step.purpose)),
         };
     }
     out.push_str("</ul>\n");

@@ -31,11 +31,28 @@ pub(crate) fn prose(text: &str) -> String {
         match (is_code, is_open) {
             // A backtick without its counterpart is part of somebody's name.
             (_, true) => out += &format!("`{}", escape(piece)),
-            (true, _) => out += &format!("<code>{}</code>", escape(piece)),
+            (true, _) => out += &code(piece),
             (false, _) => out += &escape(piece),
         }
     }
     out
+}
+
+/// A longer word breaks wherever the page is too narrow.
+const MAX_OPTION: usize = 28;
+
+/// A command or a name as HTML. Browsers break lines after a hyphen, even that of `-i`: options stay whole. A hyphen at which no
+/// line breaks would do too, but whoever copied the command would not get an option.
+pub(crate) fn code(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let ends = word.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(word.len());
+        let (option, rest) = word.split_at(ends);
+        match option.starts_with('-') && option.len() <= MAX_OPTION {
+            true => format!("<span class=\"option\">{}</span>{}", escape(option), escape(rest)),
+            false => escape(word),
+        }
+    });
+    format!("<code>{}</code>", words.collect::<Vec<String>>().join(" "))
 }
 
 /// A number with no more digits than a reader can use, and its thousands set apart.
@@ -55,6 +72,7 @@ pub(crate) fn coordinate(value: f64) -> String {
 // Colours are variables, so that pictures follow the page. The three colours of classes differ in lightness as well as
 // in hue, and every class also has a shape.
 const STYLE: &str = "
+.option{white-space:nowrap}
 :root{color-scheme:light dark;--page:#fff;--ink:#1c1f24;--soft:#596170;--line:#d5d9e0;--panel:#f5f6f8;--mark:#1f5fbf;
 --paper:#a8380c;--bad:#b00020;--badback:#fdecee;--good:#1b6e3c;--no:#dfe2e7;--some:#f0c05a;--yes:#2b7a4b;--onyes:#fff;
 --onsome:#2b1d00;--onno:#3a3f48}
@@ -164,6 +182,12 @@ pub(crate) mod tests {
         assert_eq!(prose("run `a <b>` or `c`."), "run <code>a &lt;b&gt;</code> or <code>c</code>.");
         assert_eq!(prose("a thread named x`y & z"), "a thread named x`y &amp; z");
         assert_eq!(prose("`a` and x`y"), "<code>a</code> and x`y");
+        // The values of options break as they did, and so does what is too long for a line.
+        let option = |name: &str| format!("<span class=\"option\">{name}</span>");
+        let said = prose("`record -i 64@48kHz --comm='^a-b' x-y`");
+        assert_eq!(said, format!("<code>record {} 64@48kHz {}='^a-b' x-y</code>", option("-i"), option("--comm")));
+        let long = format!("--{}", "a".repeat(MAX_OPTION));
+        assert_eq!(code(&long), format!("<code>{long}</code>"));
     }
 
     #[test]

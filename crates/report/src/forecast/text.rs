@@ -34,7 +34,11 @@ fn group_text(out: &mut String, group: &Group) {
     // A loop's overruns are no stalls.
     let has_stalls = group.stalls > 0 && !group.devices.iter().any(|answer| answer.stage.holds_work());
     let in_a_row = group.extremal_index.filter(|index| *index > 0.0 && has_stalls).map(|index| 1.0 / index);
-    let in_a_row = in_a_row.map_or_else(String::new, |late| format!("; a stall has {late:.1} late wakeups on average"));
+    let of_stalls = match group.stalls {
+        1 => "its one stall has".to_owned(),
+        stalls => format!("each of its {} longest stalls has", grouped(stalls)),
+    };
+    let in_a_row = in_a_row.map_or_else(String::new, |late| format!("; {of_stalls} {late:.1} late wakeups on average"));
     let every = group.period_ns.map(|period_ns| format!(" every {}", format_ns(period_ns))).unwrap_or_default();
     let _ = writeln!(
         out,

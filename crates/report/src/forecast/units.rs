@@ -40,7 +40,8 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
         // Two buffers leave none to spare: nobody calls that buffering.
         String::new()
     } else {
-        format!("{} buffers of {}{at}; ", device.buffers, plural(device.in_units(device.period_ns)?))
+        let latency = playing_latency(device).map_or_else(String::new, |latency| format!(", {latency}"));
+        format!("{} buffers of {}{at}{latency}; ", device.buffers, plural(device.in_units(device.period_ns)?))
     };
     let slack = plural(device.in_units(device.usable_slack_ns().ok()?)?);
     let longest = group.worst.iter().find(|worst| worst.stage == answer.stage).and_then(|worst| worst.longest_ns);
@@ -63,6 +64,12 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
     Some(format!("{}: {has}its work may begin {slack} late{worst}", group.called(answer)))
+}
+
+/// How long it takes until what a program computes is heard, which is a period more than is buffered; `None` for a device that
+/// plays nothing.
+pub(crate) fn playing_latency(device: &Profile) -> Option<String> {
+    Some(format!("{} of playing latency", format_ns(device.playing_latency_ns()?)))
 }
 
 /// How long a device is taken to work on each buffer, and whether somebody said so; `None` for one that does not work.
@@ -246,6 +253,14 @@ mod tests {
             ["0.5 frames", "1 frame", "9.94 frames", "10 frames", "230 frames", "11,336 frames"]
         );
         assert_eq!([48_000_000, 30_720_000_000, 60_000].map(rate_words), ["48 kHz", "30.72 MHz", "60 Hz"]);
+    }
+
+    #[test]
+    fn a_player_is_heard_after_all_its_buffers() {
+        let said = |spec: &str| playing_latency(&Catalogue::shipped().parse_spec(spec).unwrap());
+        assert_eq!(said("audio 1024@48kHz x3").as_deref(), Some("64.0 ms of playing latency"));
+        assert_eq!(said("audio 64@48kHz").as_deref(), Some("2.67 ms of playing latency"));
+        assert_eq!(["modem", "ros2-control", "5g-slot", "sdr"].map(said), [None, None, None, None]);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct LoopCycles {
     pub period_ns: u64,
     /// What was counted, by name and policy.
     pub by_name: BTreeMap<String, CycleCount>,
+    /// What the measurement is called beside others; `None` if it is alone.
+    pub of: Option<String>,
 }
 
 impl LoopCycles {
@@ -48,16 +50,25 @@ impl LoopCycles {
 
     pub(crate) fn text(&self) -> String {
         let has_untold = self.by_name.values().any(|count| count.untold > 0);
+        let has_not_woken = self.has_not_woken();
         let rows = self.judged().map(|(name, count)| {
             let overruns = count.overrun_count();
-            let mut row = vec![printable(name), overruns.out_of(), overruns.in_words(), microseconds(longest(count))];
+            let mut row = vec![printable(name), overruns.out_of()];
+            row.extend(has_not_woken.then(|| periods(count)).into_iter().flatten());
+            row.extend([overruns.in_words(), microseconds(longest(count))]);
             row.extend(has_untold.then(|| grouped(count.untold)));
             row
         });
         let period = format!("over {}", format_ns(self.period_ns));
-        let mut columns = vec!["threads", "cycles", &period, self.longest_head()];
+        let mut columns = vec!["threads", "cycles"];
+        columns.extend(has_not_woken.then_some(PERIODS).into_iter().flatten());
+        columns.extend([period.as_str(), self.longest_head()]);
         columns.extend(has_untold.then_some("not told"));
-        table(&columns, 1..columns.len(), rows)
+        let table = table(&columns, 1..columns.len(), rows);
+        match &self.of {
+            Some(of) => format!("Cycles of {of}\n\n{table}"),
+            None => table,
+        }
     }
 
     /// What the longest is of: of cycles, or of several in a row.
@@ -66,7 +77,13 @@ impl LoopCycles {
         if has_row { "longest without a wait us" } else { "longest us" }
     }
 
+    /// Whether a period began without a wakeup.
+    fn has_not_woken(&self) -> bool {
+        self.by_name.values().filter_map(CycleCount::periods_passed).any(|passed| passed.not_woken > 0)
+    }
+
     pub(crate) fn section(&self) -> Section {
+        let has_not_woken = self.has_not_woken();
         let rows = self.judged().map(|(name, count)| {
             let overruns = count.overrun_count();
             let often =
@@ -75,25 +92,22 @@ impl LoopCycles {
                 true => Value::text(overruns.out_of()),
                 false => Value::Count(Some(overruns.cycles)),
             };
-            vec![
-                Value::text(printable(name)),
-                cycles,
-                often,
-                Value::Ns(longest(count)),
-                Value::Count(Some(count.untold)),
-            ]
+            let mut row = vec![Value::text(printable(name)), cycles];
+            row.extend(has_not_woken.then(|| periods(count).map(Value::text)).into_iter().flatten());
+            row.extend([often, Value::Ns(longest(count)), Value::Count(Some(count.untold))]);
+            row
         });
         let period = format_ns(self.period_ns);
-        let columns = vec![
-            Column::words("threads"),
-            Column::numbers("cycles"),
+        let mut columns = vec![Column::words("threads"), Column::numbers("cycles")];
+        columns.extend(has_not_woken.then(|| PERIODS.map(Column::numbers)).into_iter().flatten());
+        columns.extend([
             Column::numbers(format!("longer than {period}")),
             Column::numbers(self.longest_head()),
             Column::numbers("threads not told"),
-        ];
+        ]);
         Section {
             id: "cycles".into(),
-            title: "Cycles".into(),
+            title: self.of.as_ref().map_or_else(|| "Cycles".to_owned(), |of| format!("Cycles: {of}")),
             lead: format!(
                 "{} A cycle goes from when it was due until the thread sleeps for the next one.",
                 self.verdict()
@@ -101,6 +115,16 @@ impl LoopCycles {
             blocks: vec![Block::Table(Table { caption: format!("Cycles of {period}"), columns, rows: rows.collect() })],
         }
     }
+}
+
+/// What [`periods`] are.
+const PERIODS: [&str; 2] = ["periods", "without a wakeup"];
+
+/// How many periods passed, and how many of them began without a wakeup.
+fn periods(count: &CycleCount) -> [String; 2] {
+    let Some(passed) = count.periods_passed() else { return ["-".to_owned(), "-".to_owned()] };
+    let about = if passed.is_estimated { "about " } else { "" };
+    [passed.all, passed.not_woken].map(|number| format!("{about}{}", grouped(number)))
 }
 
 /// The longest cycle, ns, if there was one.
@@ -112,6 +136,9 @@ pub(crate) fn longest(count: &CycleCount) -> Option<u64> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CyclesRow<'a> {
+    /// What the measurement is called beside others; absent if it is alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<&'a str>,
     measure: &'a str,
     period_ns: u64,
     /// Stretches between two sleeps that ended, each counted as one cycle: `own_cycles` are those that the loop would count.
@@ -147,6 +174,12 @@ pub(crate) struct CyclesRow<'a> {
     /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen. Of a thread that woke in
     /// fewer than half of its periods, those that certainly began within the previous cycle.
     not_woken: u64,
+    /// About how many periods passed for threads whose timers keep no grid: those that start over after an overrun, and those
+    /// that others wake. They are not among `periods`.
+    estimated_periods: u64,
+    /// How many of these began without a wakeup, by the time from one cycle to the next: dropped, made up for without sleeping,
+    /// or with a wakeup that was not seen.
+    estimated_not_woken: u64,
     /// What the loop does about periods that begin during a long cycle: `catches-up`, `skips`, `makes-up-for-some` or
     /// `unknown`.
     after_overrun: &'static str,
@@ -161,11 +194,12 @@ pub(crate) struct CyclesRow<'a> {
 }
 
 impl<'a> CyclesRow<'a> {
-    fn new(measure: &'a str, count: &CycleCount, period_ns: u64) -> CyclesRow<'a> {
+    fn new(loops: &'a LoopCycles, measure: &'a str, count: &CycleCount) -> CyclesRow<'a> {
         let overruns = count.overrun_count();
         CyclesRow {
+            of: loops.of.as_deref(),
             measure,
-            period_ns,
+            period_ns: loops.period_ns,
             cycles: count.cycles,
             overruns: count.overruns,
             longest_ns: longest(count),
@@ -180,6 +214,8 @@ impl<'a> CyclesRow<'a> {
             ending: count.ending,
             periods: count.all_periods(),
             not_woken: count.not_woken.saturating_add(count.starved_within),
+            estimated_periods: count.estimated_periods,
+            estimated_not_woken: count.estimated_not_woken,
             after_overrun: count.after_overrun().name(),
             held: count.held,
             makes_up_for: count.after_overrun().limit(),
@@ -189,7 +225,7 @@ impl<'a> CyclesRow<'a> {
 
     pub(crate) fn all(cycles: &'a [LoopCycles]) -> Vec<CyclesRow<'a>> {
         let of = |loops: &'a LoopCycles| {
-            loops.worst_first().into_iter().map(|(measure, count)| CyclesRow::new(measure, count, loops.period_ns))
+            loops.worst_first().into_iter().map(move |(measure, count)| CyclesRow::new(loops, measure, count))
         };
         cycles.iter().flat_map(of).collect()
     }

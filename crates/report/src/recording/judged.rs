@@ -4,8 +4,8 @@ use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 
 /// What the table of devices shows, to be followed by what stands in parentheses.
-pub(crate) const LATE_WAKEUPS: &str = "Wakeups later than each device's slack, on all CPUs together, and how often it would run dry on its \
-                                       worst CPU: each wait counts once, however many wakeups it delays";
+pub(crate) const LATE_WAKEUPS: &str = "Wakeups that came later than each device's slack, on all CPUs together, and how often it would run \
+                                       dry on its worst CPU, where each wait counts once, however many wakeups it delays";
 
 /// The devices that were judged, each once, in the order of the question.
 pub(crate) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {

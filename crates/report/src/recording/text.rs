@@ -58,10 +58,11 @@ pub fn measurement_text(measurement: &Measurement) -> String {
     text
 }
 
-/// What is known of the requests of followed threads, of which the tables have nothing; `None` if that was not asked.
+/// What is known of the requests of followed threads, of which the tables have nothing, and of responses, which end earlier there;
+/// `None` if neither was asked.
 fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
     if recorder.stage != Stage::Request {
-        return None;
+        return recorder.note_on_response().map(str::to_owned);
     }
     let (late, explained) = match recorder.late {
         0 => ("none".to_owned(), String::new()),
@@ -75,11 +76,15 @@ fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String
         Some(0) => "none recognised".to_owned(),
         Some(all) => format!("{} recognised", grouped(all)),
     };
+    let threshold = printable(&recorder.threshold);
+    let before = match recorder.not_judged {
+        0 => String::new(),
+        before => format!(" (the first {} came before that was known)", grouped(before)),
+    };
     let times = times_in_words(recorder).map_or_else(|| cut_in_words(recorder), |times| format!("; {times}"));
     Some(format!(
-        "requests: {all}, {late} beyond --why {}{times}\n\
-         the tables end where a thread first sleeps, requests where it waits for more work{explained}",
-        printable(&recorder.threshold),
+        "requests: {all}, {late} beyond --why {threshold}{before}{times}\n\
+         the tables end where a thread first sleeps, requests where it waits for more work{explained}"
     ))
 }
 
@@ -240,8 +245,7 @@ mod tests {
                 p99_ns: Some(8_310_000),
                 max_ns: 31_000_000,
                 sure: 1_103,
-                maybe_parts: 0,
-                assumed: 0,
+                ..RequestTimes::default()
             }),
             late: 11,
             ..RecorderSummary::default()
@@ -252,6 +256,10 @@ mod tests {
              the tables end where a thread first sleeps, requests where it waits for more work; `punctual why 'a b.punctual'` says what \
              delayed the late ones"
         );
+        let before = said(RecorderSummary { not_judged: 1_089, ..asked.clone() });
+        let begins =
+            "requests: 1,103 recognised, 11 beyond --why p99 (the first 1,089 came before that was known); p50 1.20 ms";
+        assert!(before.starts_with(begins), "{before}");
         let older = said(RecorderSummary { requests: None, request_times: None, late: 0, ..asked.clone() });
         assert_eq!(
             older,

@@ -92,15 +92,16 @@ impl LoopCycles {
                 ),
             };
             return Some(format!(
-                "{none}; the longest took {}.{}{}",
+                "{none}; the longest took {}.{}{}{}",
                 format_ns(longest),
                 not_woken(&rows),
+                about_not_woken(&rows),
                 held(&rows)
             ));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let more = [not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
+        let more = [not_woken(&rows), about_not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
@@ -174,8 +175,8 @@ fn longest_in_words(count: &CycleCount) -> String {
     let row = count.longest_row_in_words().filter(|_| count.overruns > 0);
     match (row, count.unseen) {
         // A stop after its cycle, which looks like a sleep within it, is none of it.
-        (Some(row), 0) if count.longest_slept => format!("the longest stretch {longest} at most, {row}"),
-        (Some(row), _) if count.longest_slept => format!("the longest stretch that was seen {longest} at most, {row}"),
+        (Some(row), 0) if count.longest_slept => format!("the longest stretch lasting at most {longest}, {row}"),
+        (Some(row), _) if count.longest_slept => format!("the longest stretch seen lasting at most {longest}, {row}"),
         (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
         // It may have begun with a wakeup that nobody saw.
         (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),
@@ -222,6 +223,29 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
 }
 
+/// The sentence about periods without a wakeup where no grid shows which, with a space before; empty if there are none.
+fn about_not_woken(rows: &[(&str, &CycleCount)]) -> String {
+    let sum = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
+    let without = sum(|count| count.estimated_not_woken);
+    if without == 0 {
+        return String::new();
+    }
+    let periods = counted(sum(|count| count.estimated_periods), "period");
+    let unseen: u64 =
+        rows.iter().filter(|(_, count)| count.estimated_not_woken > 0).map(|(_, count)| count.unseen).sum();
+    let without_any = format!(" Of about {periods} {} began without a wakeup", grouped(without));
+    if without <= unseen {
+        return format!("{without_any} that was seen.");
+    }
+    let seen = match unseen {
+        0 => String::new(),
+        unseen => format!(" that was seen ({} not)", counted(unseen, "wakeup") + agreeing(unseen, " was", " were")),
+    };
+    format!(
+        "{without_any}{seen}: dropped, unless the loop made up for them without sleeping. They are estimated from the time between cycles, since no grid of timers shows them."
+    )
+}
+
 /// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.
 fn starved(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| count.starved).sum::<u64>() {
@@ -243,7 +267,8 @@ fn slept(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
         0 => String::new(),
         slept => format!(
-            " In {} the thread slept on its way: for something else, or in a control group that was frozen, which looks the same.",
+            " In {} the thread slept within its cycle: for something, such as a lock, or in a control group that was frozen, which looks the \
+             same. Of a recording made with --why, `punctual why` says which.",
             counted(slept, "overrun")
         ),
     }

@@ -1,7 +1,7 @@
 //! Of forecasts: how many buffers a device needs. What holds, what fails and what cannot be told yet is worded in
 //! `forecast/src/answer/verdict.rs`.
 
-use crate::forecast::units::counted_units;
+use crate::forecast::units::{counted_units, playing_latency};
 use punctual_device::Profile;
 use punctual_forecast::{Advice, Answer, DeviceAnswer, Group, MAX_BUFFERS, Outcome, format_seconds, under_load};
 use punctual_recording::format_ns;
@@ -62,18 +62,20 @@ pub(crate) fn buffering(answers: &[(&DeviceAnswer, &str)]) -> Option<String> {
     let &(most, deciding, when) = found.iter().max_by_key(|(variant, ..)| variant.buffers)?;
     let is_alone = found.iter().all(|(variant, ..)| variant.buffers == most.buffers);
     let decided = if is_alone { String::new() } else { format!(", for the stalls {when}") };
+    let heard = |device: &Profile| playing_latency(device).map_or_else(String::new, |latency| format!(", {latency}"));
     let buffers = format!(
-        "{} buffers of {} ({} of buffering{decided})",
+        "{} buffers of {} ({} of buffering{}{decided})",
         most.buffers,
         in_its_unit(most),
-        format_ns(most.tolerance_ns())
+        format_ns(most.tolerance_ns()),
+        heard(most)
     );
     let are_shown = advice.iter().all(|(advice, _)| advice.buffers.is_some());
     let longer = if are_shown { &deciding.period } else { &deciding.longer_never_exceeded };
     let longer = longer.as_ref().map(|variant| &variant.device).filter(|longer| longer.period_ns > device.period_ns);
     let longer = longer.map(|longer| {
         let (period, lasts) = (in_its_unit(longer), format_ns(longer.tolerance_ns()));
-        format!(" or {} of {period} ({lasts})", longer.buffers)
+        format!(" or {} of {period} ({lasts}{})", longer.buffers, heard(longer))
     });
     let buffers = buffers + &longer.unwrap_or_default();
     if are_shown {
@@ -147,12 +149,12 @@ mod tests {
         let quiet = judged(0, "audio 64@48kHz", 10 * 86_400, true);
         let alone = said(std::slice::from_ref(&late));
         assert!(
-            alone.starts_with("Begin with 10 buffers of 64 frames (12.0 ms of buffering) or 2 of 1,024 frames ("),
+            alone.starts_with("Begin with 10 buffers of 64 frames (12.0 ms of buffering, 13.3 ms of playing latency) or 2 of 1,024 frames ("),
             "{alone}"
         );
         let all = said(&[quiet, late]);
-        let begins = "Begin with 10 buffers of 64 frames (12.0 ms of buffering, for the stalls under load) or 2 of 1,024 \
-                      frames (21.3 ms), with which it would not have run dry here; to be sure that these are enough, measure ";
+        let begins = "Begin with 10 buffers of 64 frames (12.0 ms of buffering, 13.3 ms of playing latency, for the stalls \
+                      under load) or 2 of 1,024 frames (21.3 ms, 42.7 ms of playing latency), with which it would not have run dry here; to be sure that these are enough, measure ";
         assert!(all.starts_with(begins) && all.ends_with(" more."), "{all}");
         let enough = said(&[judged(3_000, "audio 64@48kHz", 3_600, true)]);
         assert!(enough.starts_with("It needs ") && enough.ends_with(")."), "{enough}");

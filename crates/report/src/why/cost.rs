@@ -1,6 +1,6 @@
 //! What the flight recorder counted and what it cost, as it appears in every answer.
 
-use punctual_recording::{RecorderSummary, counted, format_ns};
+use punctual_recording::{RecorderSummary, counted, format_ns, grouped};
 use std::fmt::Write;
 
 /// The counts of a recording that was cut short say nothing about times shorter than this, ns.
@@ -11,15 +11,15 @@ pub(crate) const MIN_COUNTED_NS: u64 = 100_000_000;
 pub fn recorder_lines(recorder: &RecorderSummary, is_cut: bool) -> String {
     let behind = match recorder.writing_behind {
         0 => String::new(),
-        behind => format!(" ({behind} of them not written)"),
+        behind => format!(" ({} of them not written)", grouped(behind)),
     };
     let mut lines = format!(
-        "flight recorder{}: late {}   kept {}   void {}   without evidence {}{behind}   saved within {} of detection\n",
+        "flight recorder{}: late {}   kept {} ({} of them void)   without evidence {}{behind}   saved within {} of detection\n",
         if is_cut { ", cut short, counts at least" } else { "" },
-        recorder.late,
-        recorder.kept,
-        recorder.void,
-        recorder.without_evidence(),
+        grouped(recorder.late),
+        grouped(recorder.kept),
+        grouped(recorder.void),
+        grouped(recorder.without_evidence()),
         format_ns(recorder.longest_collection_ns)
     );
     let _ = match (recorder.programs_ns, recorder.program_runs) {
@@ -89,7 +89,12 @@ mod tests {
     fn what_was_lost_to_slow_writing_is_told_apart() {
         let recorder = RecorderSummary { late: 9, kept: 2, over_budget: 4, writing_behind: 3, ..Default::default() };
         let waiting = RecorderSummary { late: 25, kept: 5, ..Default::default() };
-        assert!(recorder_lines(&waiting, true).contains("kept 5   void 0   without evidence 20   "));
+        let void = RecorderSummary { late: 1_025, kept: 1_020, void: 24, ..Default::default() };
+        assert!(
+            recorder_lines(&void, false)
+                .starts_with("flight recorder: late 1,025   kept 1,020 (24 of them void)   without evidence 5   ")
+        );
+        assert!(recorder_lines(&waiting, true).contains("kept 5 (0 of them void)   without evidence 20   "));
         let lines = recorder_lines(&recorder, false);
         assert!(lines.contains("without evidence 7 (3 of them not written)   "), "{lines}");
         assert!(recorder_lines(&recorder, true).starts_with("flight recorder, cut short, counts at least: late 9"));

@@ -1,6 +1,7 @@
 //! What waits come down to: at the end of each chain, what happened to whoever was waited for last.
 
 use super::model::WhyReport;
+use super::remedy::{OF_THIS_RECORDING, of_this_recording};
 use super::words::percent;
 use punctual_blame::{Cause, Inside, Kind, Part, Who};
 use punctual_recording::grouped;
@@ -147,8 +148,19 @@ impl<'a> End<'a> {
         names.join(", ")
     }
 
+    /// The one of punctual's own threads that had most of it, if they had half of it or more.
+    fn own_of_the_recording(&self) -> Option<&'a str> {
+        let own = self.shares.iter().filter(|share| share.name.contains(OF_THIS_RECORDING));
+        let own_ns = own.clone().fold(0, |sum: u64, share| sum.saturating_add(share.ns));
+        let first = own.max_by_key(|share| share.ns)?;
+        (own_ns.saturating_mul(2) >= self.all.ns).then_some(first.name)
+    }
+
     /// What would change it, in the imperative; `None` if nothing at the end of a chain tells.
     pub(super) fn remedy(&self) -> Option<String> {
+        if let Some(name) = self.own_of_the_recording() {
+            return Some(of_this_recording(name));
+        }
         let Share { kind, who, awaited, .. } = self.all;
         match kind {
             Kind::Own => Some(format!(
@@ -319,6 +331,24 @@ mod tests {
         };
         assert_eq!(of(450), "100.0 % other threads had the CPU: another py (thread 7) 98.0 %, cc1 2.0 %");
         assert_eq!(of(50), "100.0 % other threads had the CPU: another py 90.0 %, cc1 10.0 %");
+    }
+
+    /// The program that was measured has nothing to change if the measurement had the CPU.
+    #[test]
+    fn where_the_recording_itself_had_the_cpu_nobody_is_told_to_give_more_weight() {
+        let took = |who: &str, ns| step(Kind::SamePriority, who, ns, Vec::new());
+        let of = |looks_ns| {
+            let own = [took("looks (this recording)", looks_ns), took("why (this recording)", 10)];
+            let parts = [wait([&own[..], &[took("rustc", 30), took("audio", 20)]].concat())];
+            let (ends, _) = End::of(parts.iter());
+            ends[0].remedy().unwrap()
+        };
+        let own = of(40);
+        assert!(
+            own.starts_with("That is what this recording itself costs: ") && own.contains("--why-stage response"),
+            "{own}"
+        );
+        assert!(of(39).starts_with("Give worker more weight"), "{}", of(39));
     }
 
     #[test]

@@ -256,6 +256,8 @@ pub struct WhyReport<'a> {
     pub overruns: Vec<(String, OverrunCount)>,
     /// For the same, threads that are no loops with this period: how many of the episodes are theirs, by name and policy.
     pub(crate) of_no_loop: Vec<(String, u64)>,
+    /// The names of these loops: nobody goes before them.
+    pub loop_names: Vec<String>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
     /// What to do where most of the lateness is what every wakeup takes.
@@ -313,6 +315,7 @@ impl<'a> WhyReport<'a> {
             loops: None,
             overruns: Vec::new(),
             of_no_loop: Vec::new(),
+            loop_names: Vec::new(),
             without_evidence: Vec::new(),
             above_ordinary: None,
             fewer_void: None,
@@ -350,6 +353,7 @@ impl<'a> WhyReport<'a> {
         let followed = document.followed.as_ref();
         self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));
         self.loops = followed.and_then(FollowedLoops::of);
+        self.loop_names = followed.map(Followed::loop_names).unwrap_or_default();
         self.has_ended = followed.is_some_and(|followed| followed.is_of_the_command() || self.have_all_ended(followed));
         self
     }
@@ -434,6 +438,11 @@ impl<'a> WhyReport<'a> {
 
     pub(crate) fn total_of(&self, kind: Kind) -> u64 {
         sum(self.summary.causes.iter().filter(|cause| cause.kind == kind))
+    }
+
+    /// How much time of causes that are known counts as unknown, ns: a lock of which the holder was not seen.
+    pub(crate) fn unknown_within_ns(&self) -> u64 {
+        self.summary.unknown_ns.saturating_sub(self.total_of(Kind::Unknown))
     }
 
     /// A cause's name, with the numbers of its thread and its process where several threads have the name.

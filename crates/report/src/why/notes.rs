@@ -1,13 +1,14 @@
 //! What has to be known beside a verdict on causes: sentences without a full stop.
 
 use super::model::WhyReport;
-use super::remedy::OF_THIS_RECORDING;
-use super::words::percent;
+use super::remedy::{OF_THIS_RECORDING, less_of_this_recording};
+use super::words::{percent, within_what};
 use crate::layout::{agreeing, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
 use punctual_recording::{RecorderSummary, Stage, format_ns, printable};
+use std::collections::BTreeMap;
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
 const WORTH_SAYING_FIRST: u128 = 1;
@@ -31,7 +32,7 @@ pub(super) struct Notes {
 
 impl Notes {
     pub(super) fn of(report: &WhyReport<'_>) -> Notes {
-        let within_ns = report.summary.unknown_ns.saturating_sub(report.total_of(Kind::Unknown));
+        let within_ns = report.unknown_within_ns();
         let is_much = u128::from(within_ns) * 100 >= u128::from(report.late_ns()) * WORTH_SAYING_FIRST;
         let within = (within_ns > 0).then(|| unknown_within(report.stage(), within_ns));
         let (much, little) = if is_much { (within, None) } else { (None, within) };
@@ -158,39 +159,43 @@ fn cycles_that_overran(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
 /// That much of the late time is what the recording itself took, at the ends of waits too.
 fn taken_by_the_recording(report: &WhyReport<'_>) -> Option<String> {
     let whole = report.episodes.iter().filter(|episode| episode.void.is_none());
-    let parts = whole.flat_map(|episode| &episode.split.parts);
-    let own_ns = parts.map(|part| own_part(&part.who, part.ns, &part.inside)).fold(0, u64::saturating_add);
+    let mut own = BTreeMap::new();
+    for part in whole.flat_map(|episode| &episode.split.parts) {
+        add_own(&part.who, part.ns, &part.inside, &mut own);
+    }
+    let own_ns = own.values().copied().fold(0, u64::saturating_add);
+    let (most, _) = own.into_iter().max_by_key(|(_, ns)| *ns)?;
     let is_much = own_ns > 0 && u128::from(own_ns) * 100 >= u128::from(report.late_ns()) * OWN_WORTH_SAYING;
     is_much.then(|| {
-        format!(
-            "{} of the late time is what this recording itself took: a higher --why threshold or a lower --sample-rate makes it \
-             less",
-            percent(own_ns, report.late_ns())
-        )
+        let share = percent(own_ns, report.late_ns());
+        format!("{share} of the late time is what this recording itself took: {}", less_of_this_recording(most))
     })
 }
 
-/// How much of what somebody had, ns, punctual's own threads had, in the end.
-fn own_part(who: &Who, ns: u64, inside: &[Inside]) -> u64 {
+/// Adds what punctual's own threads had of what somebody had, ns, in the end, by their names.
+fn add_own<'a>(who: &'a Who, ns: u64, inside: &'a [Inside], own: &mut BTreeMap<&'a str, u64>) {
     if who.name().contains(OF_THIS_RECORDING) {
-        return ns;
+        let sum = own.entry(who.name()).or_default();
+        *sum = sum.saturating_add(ns);
+        return;
     }
-    let own = inside.iter().map(|step| own_part(&step.who, step.ns, &step.inside));
-    own.fold(0, u64::saturating_add)
+    for step in inside {
+        add_own(&step.who, step.ns, &step.inside, own);
+    }
 }
 
 fn unknown_within(stage: Stage, within_ns: u64) -> String {
     format!(
         "another {} spent in {} counts as unknown: the {}, or what delayed it, was not seen",
         format_ns(within_ns),
-        if stage == Stage::Request { "locks and waits" } else { "locks" },
+        within_what(stage),
         if stage == Stage::Request { "holder, or whoever ended the wait" } else { "holder" }
     )
 }
 
 fn of_other_threads(report: &WhyReport<'_>) -> Option<String> {
     let only = report.only.as_ref().filter(|only| only.others > 0)?;
-    let others = counted(only.others, "late wakeup");
+    let others = counted(only.others, &format!("late {}", report.nouns().0));
     Some(format!("{others} of other threads {} left out, as --thread asks", agreeing(only.others, "is", "are")))
 }
 
@@ -218,7 +223,7 @@ fn nesting_unknown(report: &WhyReport<'_>) -> Option<String> {
 /// Which late wakeups the flight recorder kept no evidence of.
 fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
     let mut notes = Vec::new();
-    let late = || counted(recorder.late, "late wakeup");
+    let late = || counted(recorder.late, &format!("late {}", report.nouns().0));
     if report.missing() > 0 {
         notes.push(format!(
             "the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
@@ -339,6 +344,28 @@ mod tests {
         // None of these is theirs; and a name of which some thread is a loop.
         assert_eq!(first(count, "ksoftirqd/0 other"), "");
         assert_eq!(first(CycleCount { cycles: 9, ..count }, "rcu_preempt other"), "");
+    }
+
+    #[test]
+    fn late_requests_are_not_called_wakeups() {
+        let recorder = RecorderSummary {
+            stage: Stage::Request,
+            late: 178,
+            kept: 1,
+            over_budget: 100,
+            writing_behind: 38,
+            ..RecorderSummary::default()
+        };
+        let only = crate::why::OnlyThread { asked: "worker".to_owned(), others: 2, others_void: 0 };
+        let episodes = vec![of_parts(&[(Kind::Irq, "nic", 100)])];
+        let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).of_thread(only);
+        let more = Notes::of(&report).more.join("; ");
+        for words in
+            ["of 178 late requests 100 left", "of 178 late requests 38 left", "2 late requests of other threads"]
+        {
+            assert!(more.contains(words), "{words}: {more}");
+        }
+        assert!(!more.contains("late wakeup"), "{more}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::plain_page::{escape, prose};
+use crate::encode::plain_page::{code, escape, prose};
 use crate::layout::{counted, microseconds, thousands};
 use punctual_blame::{CallTree, Kind};
 use punctual_recording::{Document, Stage, printable_path};
@@ -91,14 +91,15 @@ fn causes(report: &WhyReport<'_>) -> String {
     columns.extend(["kind", "code"].map(Column::words));
     columns.extend(["episodes", "typical us", "longest us"].map(Column::numbers));
     let mut out = String::new();
-    Table { caption: "Who made wakeups late".to_owned(), columns, rows }.html(&mut out);
+    let (_, what) = report.nouns();
+    Table { caption: format!("Who made {what} late"), columns, rows }.html(&mut out);
     let by_process = processes::cells(report, processes::SHOWN);
     if !by_process.is_empty() {
         let [process, late, in_all, share, most] = processes::TITLES;
         let numbers = [late, in_all, share].map(Column::numbers);
         let columns = [Column::words(process)].into_iter().chain(numbers).chain([Column::words(most)]).collect();
         let rows = by_process.into_iter().map(|cells| Vec::from(cells.map(Value::text))).collect();
-        Table { caption: "Late wakeups by process".to_owned(), columns, rows }.html(&mut out);
+        Table { caption: format!("Late {what} by process"), columns, rows }.html(&mut out);
     }
     out
 }
@@ -127,11 +128,11 @@ fn sections(body: &mut String, report: &WhyReport<'_>) {
 
 /// A kind's page, folded away: it is part of the file, so that it can be read wherever the file is sent.
 fn explanation(body: &mut String, kind: Kind) {
-    let command = escape(&explain::command(kind));
+    let command = code(&explain::command(kind));
     let text = escape(kind.page_text());
     let _ = writeln!(
         body,
-        "<details><summary>How to be sure, and what helps (<code>{command}</code>)</summary>\n<pre>{text}</pre></details>"
+        "<details><summary>How to be sure, and what helps ({command})</summary>\n<pre>{text}</pre></details>"
     );
 }
 
@@ -183,6 +184,7 @@ fn waits(body: &mut String, episode: &EpisodeView) {
 pub(crate) mod tests {
     use super::*;
     use crate::encode::plain_page::tests::assert_well_formed;
+    use punctual_recording::RecorderSummary;
     use std::path::Path;
 
     /// A recording's document.
@@ -201,6 +203,18 @@ pub(crate) mod tests {
             WhyReport::new(Path::new("a"), 0, None, Vec::new(), false, None, &[]).under_conditions_of(&document);
         let failed = "the load failed, so this was not measured under it: stress ended with 1";
         assert_eq!(Notes::of(&report).first, [failed, "memory is not locked", "the load rested"]);
+    }
+
+    #[test]
+    fn a_table_of_late_requests_is_headed_so() {
+        let told = |stage| {
+            let recorder = RecorderSummary { stage, ..RecorderSummary::default() };
+            let report = WhyReport::new(Path::new("a"), 0, Some(recorder), Vec::new(), false, None, &[]);
+            html(&report, &CallTree::default(), &document())
+        };
+        let headed = |stage, what: &str| told(stage).contains(&format!("Who made {what} late"));
+        assert!(headed(Stage::Request, "requests") && !headed(Stage::Request, "wakeups"));
+        assert!(headed(Stage::Response, "wakeups"));
     }
 
     #[test]

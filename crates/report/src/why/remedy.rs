@@ -7,6 +7,8 @@ use punctual_blame::{Cause, Detail, Kind, QUOTA_USED_UP, REAL_TIME_BUDGET_USED_U
 const NORMAL: i16 = 100;
 /// What the recorder puts behind the names of punctual's own threads.
 pub(super) const OF_THIS_RECORDING: &str = " (this recording)";
+/// The name of the one that looks up who asks whom, for requests alone and for so long in all, see `probe/src/recorder/looks.rs`.
+const LOOKS: &str = "looks (this recording)";
 /// The kernel's threads that belong to one CPU, by what stands before its number.
 const BOUND: [&str; 7] = ["cpuhp/", "irq_work/", "ksoftirqd/", "ktimers/", "kworker/", "migration/", "rcuc/"];
 
@@ -64,6 +66,19 @@ pub(super) fn remedy(cause: &Cause, setting: Setting) -> Option<String> {
     of_the_culprit(cause, setting).or_else(|| of_the_late(cause, setting.late)).or_else(of_general_use)
 }
 
+/// How a recording takes less of the time of which one of its own threads, with this name, had most; to follow a colon.
+pub(super) fn less_of_this_recording(name: &str) -> &'static str {
+    if name.starts_with(LOOKS) {
+        return "a longer recording has less of it in proportion, and --why-stage response none, because nobody looks up who asks whom";
+    }
+    "a higher --why threshold or a lower --sample-rate makes it less"
+}
+
+/// What to do about a thread of punctual's own with this name, in a sentence: nothing that it delayed is to be changed.
+pub(super) fn of_this_recording(name: &str) -> String {
+    format!("That is what this recording itself costs: {}.", less_of_this_recording(name))
+}
+
 /// A thread that cannot be treated like any other.
 enum Culprit<'a> {
     /// One of punctual's own.
@@ -93,8 +108,12 @@ impl<'a> Culprit<'a> {
 fn of_the_culprit(cause: &Cause, setting: Setting) -> Option<String> {
     let by_priority = matches!(cause.kind, Kind::HigherPriority | Kind::SamePriority);
     // Among normal threads weights count, and what helps there is about the late thread alone.
-    let is_meant = matches!(cause.kind, Kind::Kernel | Kind::IrqOff) || (by_priority && cause.turn.is_none());
-    let culprit = is_meant.then(|| Culprit::of(cause.who.name())).flatten()?;
+    let culprit = Culprit::of(cause.who.name())?;
+    let is_by_turn = cause.turn.is_some() && !matches!(culprit, Culprit::Own);
+    let is_meant = matches!(cause.kind, Kind::Kernel | Kind::IrqOff) || (by_priority && !is_by_turn);
+    if !is_meant {
+        return None;
+    }
     let can_go_before =
         by_priority && setting.late != Class::Deadline && cause.priorities.is_none_or(|both| !both.is_out_of_reach());
     let higher = if can_go_before {
@@ -103,10 +122,7 @@ fn of_the_culprit(cause: &Cause, setting: Setting) -> Option<String> {
         ""
     };
     Some(match culprit {
-        Culprit::Own => {
-            "That is what this recording itself costs: a higher --why threshold or a lower --sample-rate makes it less."
-                .to_owned()
-        }
+        Culprit::Own => of_this_recording(cause.who.name()),
         Culprit::OfInterrupt(number) => format!(
             "Send its interrupt to another CPU, and the thread goes along: `echo CPU | sudo tee \
              /proc/irq/{number}/smp_affinity_list` (stop irqbalance first).{higher}"
@@ -259,6 +275,15 @@ mod tests {
         for kind in [Kind::Kernel, Kind::IrqOff, Kind::HigherPriority] {
             let told = told(&cause(kind, "punctual (this recording)"), Preemption::Partial, Class::RealTime);
             assert!(told.contains("--sample-rate") && !told.contains("preempt=full"), "{kind:?}: {told}");
+        }
+        // A normal thread that waits has no need of more weight for that.
+        let turn = Some(Turn { weight: 1_024, waiting_weight: 1_024, waits_in_session: Some(false) });
+        for (name, option) in
+            [("why (this recording)", "--sample-rate"), ("looks (this recording)", "--why-stage response")]
+        {
+            let told = told(&Cause { turn, ..cause(Kind::SamePriority, name) }, Preemption::Partial, Class::Normal);
+            let costs = "That is what this recording itself costs: ";
+            assert!(told.starts_with(costs) && told.contains(option) && !told.contains("weight"), "{told}");
         }
     }
 

@@ -103,7 +103,9 @@ fn sum_of(report: &WhyReport<'_>, kind: &str, causes: &[&Cause]) -> Option<Vec<S
 /// The longest of so many episodes, in sentences: its largest parts, and what is unknown or could not be seen in it.
 fn of_longest(report: &WhyReport<'_>, episode: &EpisodeView, count: usize) -> String {
     let id = episode.id;
-    let of_all = if count > 1 { format!(", the longest of {}", grouped(count as u64)) } else { String::new() };
+    // A void one may be longer.
+    let whole = if report.episodes.len() > count { " with complete evidence" } else { "" };
+    let of_all = if count > 1 { format!(", the longest of {}{whole}", grouped(count as u64)) } else { String::new() };
     let when = match time_of_day(episode.expected_ns, report.to_unix_ns) {
         Some(time) => format!("at {time}"),
         None => since_beginning(report, episode),
@@ -230,6 +232,17 @@ mod tests {
             ),
             "{longest}"
         );
+    }
+
+    #[test]
+    fn the_longest_of_those_that_are_not_void_is_called_so() {
+        let told = |void: usize| {
+            let mut episodes: Vec<EpisodeView> = (0..2).map(|_| of_parts(&MANY)).collect();
+            episodes.extend((0..void).map(|_| EpisodeView { void: Some("overwritten".into()), ..of_parts(&[]) }));
+            text(&WhyReport::new(Path::new("x"), 0, None, episodes, false, None, &[]))
+        };
+        assert!(told(0).contains("\nEpisode 1, the longest of 2: late"), "{}", told(0));
+        assert!(told(1).contains("\nEpisode 1, the longest of 2 with complete evidence: late"), "{}", told(1));
     }
 
     #[test]

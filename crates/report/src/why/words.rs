@@ -2,6 +2,7 @@
 
 use crate::layout::shortened;
 use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Turn, Who};
+use punctual_recording::Stage;
 
 /// Among this many, leaving one out changes little.
 const MANY_LEFT_OUT: u64 = 10;
@@ -11,6 +12,11 @@ const MAX_CHARACTERS: usize = 56;
 
 /// The longest path of a control group that is shown whole beside a name, characters.
 const MAX_PATH: usize = 40;
+
+/// Within what else time counts as unknown, because whoever held it or ended it was not seen.
+pub(crate) fn within_what(stage: Stage) -> &'static str {
+    if stage == Stage::Request { "locks and waits" } else { "locks" }
+}
 
 /// Whether so many of all are so many that leaving them out changes more than a little.
 pub(crate) fn is_much(left_out: u64, all: u64) -> bool {

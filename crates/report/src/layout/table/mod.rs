@@ -269,7 +269,8 @@ impl Table {
         cells.filter_map(|(cell, width)| cell.map(|cell| cell_lines(cell, width).len())).max().unwrap_or(1)
     }
 
-    /// The lines of these rows; `below` is a column that goes below its row, with its width.
+    /// The lines of these rows; `below` is a column that goes below its row, with its width: there its heading stands before
+    /// each cell, since no reader would look for it above.
     fn lines<'a>(
         &self,
         rows: impl IntoIterator<Item = &'a Vec<String>>,
@@ -278,7 +279,7 @@ impl Table {
         below: Option<(usize, usize)>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        for row in rows {
+        for (at, row) in rows.into_iter().enumerate() {
             let cell = |index: usize| row.get(index).map_or("", String::as_str);
             let cells: Vec<Vec<String>> =
                 chosen.iter().zip(widths).map(|(index, width)| cell_lines(cell(*index), *width)).collect();
@@ -297,7 +298,14 @@ impl Table {
                 lines.push(line.trim_end().to_owned());
             }
             if let Some((index, width)) = below {
-                let more = cell_lines(cell(index), width).into_iter().filter(|line| !line.is_empty());
+                let heading = self.rows.first().filter(|_| self.has_header).and_then(|row| row.get(index));
+                let text = match (cell(index), heading.map_or("", String::as_str)) {
+                    ("", _) => String::new(),
+                    _ if self.has_header && at == 0 => String::new(),
+                    (text, "") => text.to_owned(),
+                    (text, heading) => format!("{heading}: {text}"),
+                };
+                let more = cell_lines(&text, width).into_iter().filter(|line| !line.is_empty());
                 lines.extend(more.map(|line| format!("{}{line}", " ".repeat(BELOW))));
             }
         }

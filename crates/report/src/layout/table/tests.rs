@@ -27,8 +27,31 @@ fn words_wrap_before_numbers_are_touched() {
 fn sentences_stand_below_their_row() {
     let rows: &[&[&str]] = &[&["audio", "5.33 ms", "12.5 ms", "cannot tell yet: nothing was seen in this time"]];
     let text = at(40, &["device", "period", "slack", "verdict"], 1..3, rows);
-    let expected = "device   period    slack\n      verdict\naudio   5.33 ms  12.5 ms\n      cannot tell yet: nothing was seen\n      in this time";
+    let expected = "device   period    slack\naudio   5.33 ms  12.5 ms\n      verdict: cannot tell yet: nothing\n      was seen in this time";
     assert_eq!(text, expected);
+    // What has no heading has none there either, and nothing stands below a row without a sentence.
+    let rows: &[&[&str]] =
+        &[&["audio", "5.33 ms", "12.5 ms", "nothing was seen in this time"], &["modem", "1 ms", "2 ms", ""]];
+    let text = at(40, &["device", "period", "slack", ""], 1..3, rows);
+    assert_eq!(
+        text,
+        "device   period    slack\naudio   5.33 ms  12.5 ms\n      nothing was seen in this time\nmodem      1 ms     2 ms"
+    );
+}
+
+/// How often requests were slow on two sides.
+#[test]
+fn long_cells_of_words_stay_in_one_table() {
+    let cells = [
+        "requests slower than 20.0 ms",
+        "at most 8.17 % (531 to 551 of 6,744 in 90.1 s)",
+        "at most 2.01 % (161 to 178 of 8,837 in 90.1 s)",
+        "no difference (0.25 times the share, 0.006 to 10.3)",
+    ];
+    let text = at(80, &["", "A", "B", "B is"], 0..0, &[&cells]);
+    assert!(!text.contains("\n\n") && text.contains("no difference (0.25 times the share, 0.006 to 10.3)"), "{text}");
+    let text = at(80, &["", "A", "B", "B is"], 1..3, &[&cells]);
+    assert_eq!(text.matches("\n\n").count(), 2, "{text}");
 }
 
 #[test]

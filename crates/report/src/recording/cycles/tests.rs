@@ -17,7 +17,7 @@ fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
             },
         )
     };
-    LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect() }
+    LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect(), of: None }
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
         doubtful.verdict(),
         "arm fifo:80 took longer than 1.00 ms in 2 to 11 or more of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
          previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
-         overrun. If it catches up, each is an overrun. In 1 overrun the thread slept on its way: for something else, or in a control group \
-         that was frozen, which looks the same."
+         overrun. If it catches up, each is an overrun. In 1 overrun the thread slept within its cycle: for something, such as a lock, or in a control \
+         group that was frozen, which looks the same. Of a recording made with --why, `punctual why` says which."
     );
     let mut held = over.clone();
     held.by_name.get_mut("arm fifo:80").unwrap().held = 2;
@@ -60,6 +60,34 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
     let lines = over.text();
     assert!(lines.lines().nth(1).is_some_and(|line| line.starts_with("arm fifo:80")), "{lines}");
     assert!(!lines.contains("not told"), "{lines}");
+}
+
+#[test]
+fn periods_without_a_wakeup_are_counted_although_no_grid_shows_them() {
+    let mut dropped = loops(&[("synth fifo:80", 6_268, 65, 2_310_000), ("log other", 60, 0, 500_000)]);
+    let synth = dropped.by_name.get_mut("synth fifo:80").unwrap();
+    (synth.estimated_periods, synth.estimated_not_woken) = (7_483, 1_215);
+    let verdict = dropped.verdict();
+    let sentence = "Of about 7,483 periods 1,215 began without a wakeup: dropped, unless the loop made up for them without \
+                    sleeping. They are estimated from the time between cycles, since no grid of timers shows them.";
+    assert!(verdict.ends_with(&format!("in 65 of 6,268 cycles, 2.31 ms at most. {sentence}")), "{verdict}");
+    let lines = dropped.text();
+    let rows: Vec<Vec<&str>> =
+        lines.lines().map(|line| line.split("  ").filter(|cell| !cell.is_empty()).collect()).collect();
+    let cells = |row: usize| rows[row].iter().map(|cell| cell.trim()).collect::<Vec<_>>();
+    assert_eq!(cells(0)[..4], ["threads", "cycles", "periods", "without a wakeup"], "{lines}");
+    assert_eq!(cells(1)[..5], ["synth fifo:80", "6,268", "about 7,483", "about 1,215", "65"], "{lines}");
+    assert_eq!(cells(2)[..5], ["log other", "60", "-", "-", "0"], "{lines}");
+    // So they are where every cycle kept its period, and where some wakeups were not seen.
+    let mut kept = loops(&[("synth fifo:80", 6_985, 0, 994_000)]);
+    let synth = kept.by_name.get_mut("synth fifo:80").unwrap();
+    (synth.estimated_periods, synth.estimated_not_woken, synth.unseen) = (7_000, 15, 15);
+    let verdict = kept.verdict();
+    assert!(verdict.ends_with(" 994 us. Of about 7,000 periods 15 began without a wakeup that was seen."), "{verdict}");
+    kept.by_name.get_mut("synth fifo:80").unwrap().unseen = 5;
+    let verdict = kept.verdict();
+    let expected = "15 began without a wakeup that was seen (5 wakeups were not): dropped, unless ";
+    assert!(verdict.contains(expected), "{verdict}");
 }
 
 #[test]
@@ -115,7 +143,7 @@ fn a_row_of_cycles_is_not_called_one() {
             limit: 3 * limited,
             ..CycleCount::default()
         };
-        LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into() }
+        LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into(), of: None }
     };
     let begin = "arm fifo:80 took longer than 1.00 ms in";
     let missed =
@@ -168,13 +196,13 @@ fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
     (arm.periods, arm.not_woken, arm.longest_missed, arm.longest_slept) = (7_021, 30, 6, true);
     let said = over.verdict();
     assert!(
-        said.contains(" cycles, the longest stretch 6.80 ms at most, up to 7 cycles in a row. Of 7,021 "),
+        said.contains(" cycles, the longest stretch lasting at most 6.80 ms, up to 7 cycles in a row. Of 7,021 "),
         "{said}"
     );
     over.by_name.get_mut("arm fifo:80").unwrap().unseen = 2;
     let said = over.verdict();
     assert!(
-        said.contains(" cycles, the longest stretch that was seen 6.80 ms at most, up to 7 cycles in a row. "),
+        said.contains(" cycles, the longest stretch seen lasting at most 6.80 ms, up to 7 cycles in a row. "),
         "{said}"
     );
 }
@@ -255,7 +283,7 @@ fn no_number_is_exact_where_more_may_have_overrun() {
         (count.periods, count.not_woken) = (300, 87);
     };
     assert!(said(&once).contains(" in 1 to 85 or more of 213 cycles"), "{}", said(&once));
-    assert!(!said(&once).contains("slept on its way"), "it may as well be long by itself: {}", said(&once));
+    assert!(!said(&once).contains("slept within its cycle"), "it may as well be long by itself: {}", said(&once));
 }
 
 /// The verdict, the table, the page and JSON say of one count the same.

@@ -147,7 +147,7 @@ impl WhyReport<'_> {
     fn not_judged_in_words(&self) -> String {
         let (not_judged, is_counted) = self.not_judged();
         let needed = RecorderSummary::MIN_FOR_QUANTILE;
-        let quantile = self.recorder.as_ref().map_or("", |recorder| &recorder.threshold);
+        let quantile = self.recorder.as_ref().map_or("", |recorder| recorder.threshold.as_str());
         format!(
             "first {}{} were not judged, because {quantile} is known only after {} (a time, such as --why 5ms, judges all)",
             counted(not_judged, self.nouns().0),

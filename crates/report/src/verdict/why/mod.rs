@@ -8,7 +8,7 @@ use crate::why::advice::is_own_work_to_blame;
 use crate::why::cost::MIN_COUNTED_NS;
 use crate::why::ends::{End, tells_the_end, told};
 use crate::why::model::{OnlyThread, WhyReport};
-use crate::why::words::{beside, percent};
+use crate::why::words::{beside, percent, within_what};
 use punctual_blame::{Cause, Kind};
 use punctual_recording::{Document, HandlerSum, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -40,7 +40,7 @@ impl WhyReport<'_> {
         let threshold = self.threshold();
         match self.stage() {
             Stage::Request => format!("took longer than {threshold}"),
-            Stage::Response => format!("took longer than {threshold} from wakeup to the next sleep"),
+            Stage::Response => format!("took longer than {threshold} from wakeup until the work was done"),
             _ => format!("{} later than {threshold}", agreeing(count, "was", "were")),
         }
     }
@@ -199,7 +199,7 @@ impl WhyReport<'_> {
             ".{second}{}{}{own} Unknown: {}, out of sight: {}.",
             self.others_may_be_late(),
             self.largest_single_in_words(),
-            percent(self.summary.unknown_ns, self.late_ns()),
+            self.unknown_in_words(),
             percent(self.total_of(Kind::Blind), self.late_ns()),
         );
         if kind == Kind::Wait && !(is_whole && tells_the_end(first)) {
@@ -208,6 +208,17 @@ impl WhyReport<'_> {
         verdict.push_str(&self.only_seem_late());
         verdict.push_str(&last);
         verdict
+    }
+
+    /// The share of what the table calls unknown, and of what is unknown within its other rows if that is a thousandth or more.
+    fn unknown_in_words(&self) -> String {
+        let (unknown_ns, within_ns) = (self.total_of(Kind::Unknown), self.unknown_within_ns());
+        let unknown = percent(unknown_ns, self.late_ns());
+        if u128::from(within_ns) * 1_000 < u128::from(self.late_ns().max(1)) {
+            return unknown;
+        }
+        let (within, what) = (percent(within_ns, self.late_ns()), within_what(self.stage()));
+        format!("{unknown} and another {within} within {what}")
     }
 
     /// The largest single cause, where the first sentence names another kind, of which no cause is as large. Nothing that is
@@ -359,6 +370,23 @@ mod tests {
                 && told.contains("own work: 55.0 %"),
             "{told}"
         );
+    }
+
+    /// The table has a row for what is unknown, and a lock of which the holder was not seen has one of its own.
+    #[test]
+    fn what_is_unknown_has_the_share_of_its_row() {
+        let told = |within_us: u64| {
+            let mut view = of_parts(&[(Kind::Irq, "nic", 50), (Kind::Lock, "x", 42), (Kind::Unknown, "y", 8)]);
+            view.split.parts[1].unknown_ns = within_us * 1_000;
+            view.split.parts[2].unknown_ns = 8_000_000;
+            requests(vec![view])
+        };
+        assert!(
+            told(42_000).ends_with(" Unknown: 8.0 % and another 42.0 % within locks and waits, out of sight: 0.0 %."),
+            "{}",
+            told(42_000)
+        );
+        assert!(told(99).ends_with(" Unknown: 8.0 %, out of sight: 0.0 %."), "{}", told(99));
     }
 
     /// One that can be changed at once is not hidden behind a kind of many small ones.
