@@ -39,11 +39,11 @@ const ONCE_PERCENT: u64 = 105;
 #[derive(Debug, Default)]
 struct Thread {
     wakeups: u64,
-    sleeps: Sleeps,
     /// Those of them by timers of its own.
     timers: Begun,
     /// Those that come half a period or more after the one before.
     apart: Begun,
+    sleeps: Sleeps,
     /// Each with the cycles that begin at its points.
     grids: Vec<(Grid, Series)>,
     by_timer: Series,
