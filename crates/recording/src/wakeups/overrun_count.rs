@@ -112,4 +112,28 @@ mod tests {
             assert_eq!(found.exact().is_some(), is_number, "{words}");
         }
     }
+
+    #[test]
+    fn what_was_not_seen_of_one_recording_explains_no_overrun_of_another() {
+        let count = |overruns, unseen, certain| CycleCount {
+            cycles: 29_000,
+            overruns,
+            unseen,
+            certain,
+            skipped: certain,
+            ..CycleCount::default()
+        };
+        let (before, after, without) = (count(138, 33, 56), count(49, 94, 49), count(0, 7, 0));
+        let words = |count: CycleCount| count.overrun_count().of_cycles_in_words();
+        assert_eq!(words(before), "105 to 138 or more of 29,000 cycles");
+        assert_eq!(words(after), "49 or more of 29,000 cycles");
+        let sum = |parts: &[CycleCount]| {
+            let mut sum = CycleCount::default();
+            parts.iter().for_each(|part| sum.add(part));
+            sum
+        };
+        assert_eq!(words(sum(&[before, after, without])), "154 to 187 or more of 87,000 cycles");
+        // It makes no difference in which order, or in which groups, they are added.
+        assert_eq!(words(sum(&[sum(&[without, after]), before])), "154 to 187 or more of 87,000 cycles");
+    }
 }
