@@ -61,16 +61,27 @@ impl CycleCount {
     pub fn overrun_count(&self) -> OverrunCount {
         let (least, most) = self.own_overruns_between();
         let cycles = self.own_cycles();
-        // Periods without a wakeup are counted among the most. Where nothing tells what the periods are, none is.
-        let may_hold_more =
-            self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles;
         OverrunCount {
             least,
             most,
-            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && may_hold_more),
+            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && self.may_hold_more()),
             cycles,
             may_be_more_cycles: self.starved > 0 || most > cycles,
         }
+    }
+
+    /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
+    pub fn hidden_overruns(&self) -> Option<u64> {
+        let is_limited = self.starved == 0 && !self.may_hold_more();
+        // The cycle of a wakeup that nobody saw may have overrun. Where each period counts, so may the one that it then began in.
+        let each = if self.after_overrun() == AfterOverrun::Skips { 1 } else { 2 };
+        is_limited.then(|| self.unseen.saturating_mul(each))
+    }
+
+    /// Whether the longest stretch may hold any number of cycles: periods without a wakeup are counted among the most overruns,
+    /// but where nothing tells what the periods are, none is.
+    fn may_hold_more(&self) -> bool {
+        self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles
     }
 }
 
@@ -135,5 +146,20 @@ mod tests {
         assert_eq!(words(sum(&[before, after, without])), "154 to 187 or more of 87,000 cycles");
         // It makes no difference in which order, or in which groups, they are added.
         assert_eq!(words(sum(&[sum(&[without, after]), before])), "154 to 187 or more of 87,000 cycles");
+    }
+
+    #[test]
+    fn what_nobody_saw_is_limited_by_the_wakeups_unless_stretches_may_hold_any_number() {
+        let seen = CycleCount { cycles: 12_525, overruns: 116, certain: 15, unseen: 7, ..CycleCount::default() };
+        for (count, hidden) in [
+            (CycleCount { unseen: 0, ..seen }, Some(0)),
+            (seen, Some(14)),
+            (CycleCount { skipped: 9, longest_missed: 87, ..seen }, Some(7)),
+            (CycleCount { longest_missed: 87, ..seen }, None),
+            (CycleCount { longest_missed: 87, on_grid: 12_525, ..seen }, Some(14)),
+            (CycleCount { starved: 1, ..seen }, None),
+        ] {
+            assert_eq!(count.hidden_overruns(), hidden, "{count:?}");
+        }
     }
 }
