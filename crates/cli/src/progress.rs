@@ -295,26 +295,41 @@ impl Around {
         self.measured.set(Some((self.measured.get().map_or(now, |(first, _)| first), now)));
     }
 
-    /// Says how long it took beside what was measured.
-    pub(crate) fn tell(&self) {
+    /// Says how long it took beside what was measured, and what that was.
+    pub(crate) fn tell(&self, steps: Steps) {
         let Some((first, last)) = self.measured.get() else { return };
         let before = first.saturating_duration_since(self.begun).saturating_sub(self.warm_up.get());
-        if let Some(said) = around_in_words(before, last.elapsed()) {
+        if let Some(said) = around_in_words(before, last.elapsed(), steps) {
             note(&said);
         }
     }
 }
 
-fn around_in_words(before: Duration, after: Duration) -> Option<String> {
+/// What a measurement does beside measuring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Steps {
+    /// It loads programs into the kernel.
+    pub(crate) programs: bool,
+    /// It starts a load, and stops it.
+    pub(crate) load: bool,
+    /// It keeps the evidence of what was late.
+    pub(crate) evidence: bool,
+}
+
+fn around_in_words(before: Duration, after: Duration, steps: Steps) -> Option<String> {
     const LONG: Duration = Duration::from_secs(2);
-    let [before_ns, after_ns] = [before, after].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let Steps { programs, load, evidence } = steps;
+    let took = |time: Duration, did: [(bool, &str); 3]| {
+        let did: Vec<&str> = did.into_iter().filter_map(|(is_done, what)| is_done.then_some(what)).collect();
+        let time = format_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        (time, if did.is_empty() { String::new() } else { format!(" ({})", did.join(", ")) })
+    };
     (before.saturating_add(after) >= LONG).then(|| {
-        format!(
-            "beside the measurement itself it took {} to begin (loading programs, reading symbols, starting the load) and {} to end \
-             (stopping the load, writing what was left)",
-            format_ns(before_ns),
-            format_ns(after_ns)
-        )
+        let begin = [(programs, "loading programs"), (evidence, "reading symbols"), (load, "starting the load")];
+        let last = if evidence { "writing evidence, naming places in programs" } else { "writing what was left" };
+        let (before, to_begin) = took(before, begin);
+        let (after, to_end) = took(after, [(load, "stopping the load"), (true, last), (false, "")]);
+        format!("beside the measurement itself it took {before} to begin{to_begin} and {after} to end{to_end}")
     })
 }
 
@@ -324,10 +339,31 @@ mod tests {
 
     #[test]
     fn what_a_measurement_took_beside_itself_is_said_where_it_is_long() {
-        let said = |before, after| around_in_words(Duration::from_millis(before), Duration::from_millis(after));
-        assert_eq!(said(900, 1_000), None);
-        let long = said(7_100, 3_200).unwrap_or_default();
-        assert!(long.contains("it took 7.10 s to begin (") && long.contains(" and 3.20 s to end ("), "{long}");
+        let said = |before, after, [programs, load, evidence]: [bool; 3]| {
+            let steps = Steps { programs, load, evidence };
+            around_in_words(Duration::from_millis(before), Duration::from_millis(after), steps).unwrap_or_default()
+        };
+        assert_eq!(said(900, 1_000, [true; 3]), "");
+        let table = [
+            (
+                [true; 3],
+                "7.10 s to begin (loading programs, reading symbols, starting the load) and 3.20 s to end (stopping the load, writing \
+                 evidence, naming places in programs)",
+            ),
+            // Only what was done is named.
+            (
+                [true, false, true],
+                "7.10 s to begin (loading programs, reading symbols) and 3.20 s to end (writing evidence, naming places in programs)",
+            ),
+            (
+                [true, true, false],
+                "7.10 s to begin (loading programs, starting the load) and 3.20 s to end (stopping the load, writing what was left)",
+            ),
+            ([false; 3], "7.10 s to begin and 3.20 s to end (writing what was left)"),
+        ];
+        for (steps, expected) in table {
+            assert_eq!(said(7_100, 3_200, steps), format!("beside the measurement itself it took {expected}"));
+        }
     }
 
     #[test]

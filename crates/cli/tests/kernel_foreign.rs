@@ -126,6 +126,7 @@ fn a_command_and_its_children_are_followed_from_their_first_wakeup() {
     for (name, count) in [("sleeper-c1", 100), ("sleeper-c2", 150)] {
         assert_slept(&recording, &wakeups, name, slept(&stderr(&output), name, count));
     }
+    assert!(recording.document().followed.iter().flat_map(|all| &all.threads).all(|thread| !thread.is_context));
     // Nobody else is followed: neither the other load nor the process that started the command.
     let followed = recording.document().followed.as_ref().unwrap();
     let known = ["sh", "bash", "dash", "python3", "sleeper-c1", "sleeper-c2"];
@@ -172,6 +173,39 @@ fn a_ping_pong_is_woken_by_the_other_thread() {
     // If a thread wakes another, the known part begins there.
     let by_thread = wakeups.iter().filter(|wakeup| wakeup.irq_ns.is_none() && wakeup.wake_ns.is_none());
     assert!(by_thread.clone().count() > 0 && by_thread.clone().all(|wakeup| wakeup.thread_ns == Some(wakeup.total_ns)));
+}
+
+#[test]
+fn of_a_command_only_the_threads_with_the_names_asked_for_are_held_to_the_period() {
+    requires!("following a command", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("sleeper.py"), SLEEPER).unwrap();
+    let [judged, helper] = ["keeps-", "helps-"].map(support::own_name);
+    let sleep = |count, seconds, name: &str| format!("python3 sleeper.py {count} {seconds} {name} < /dev/null");
+    let script = format!("{} & {}; wait", sleep(100, 0.02, &judged), sleep(20, 0.1, &helper));
+    let name = format!("^{judged}$");
+    let words = [
+        "record",
+        "-q",
+        "-o",
+        "a.punctual",
+        "--follow",
+        "--comm",
+        name.as_str(),
+        "--period",
+        "20ms",
+        "--limit",
+        "max=1h",
+    ];
+    let output = run(directory.path(), &[&words[..], &["--json", "--", "sh", "-c", script.as_str()]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let (recording, _) = open(directory.path());
+    let threads = &recording.document().followed.as_ref().unwrap().threads;
+    let is_context = |name: &str| threads.iter().find(|thread| thread.name == name).map(|thread| thread.is_context);
+    assert_eq!((is_context(&judged), is_context(&helper)), (Some(false), Some(true)), "{threads:?}");
+    let cycles = json(&output)["cycles"].as_array().unwrap().clone();
+    let counted: Vec<&str> = cycles.iter().filter_map(|row| row["measure"].as_str()).collect();
+    assert_eq!(counted, [format!("{judged} other")], "{cycles:?}");
 }
 
 #[test]

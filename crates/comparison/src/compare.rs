@@ -15,7 +15,7 @@ use crate::settings::differences_of_runs;
 use crate::side::{Side, SideSummary, summary};
 use crate::standing::{Standing, are_paired, began};
 use crate::throughput::{Throughput, throughput};
-use crate::verdict::{Outcome, Verdict, together};
+use crate::verdict::{Outcome, Overall, Verdict, together};
 use punctual_device::Profile;
 use punctual_recording::{Document, Stage, format_ns};
 use std::collections::BTreeSet;
@@ -98,6 +98,12 @@ impl Comparison {
     /// Whether it compares other programs' threads, for which nobody knows when they should have run.
     pub fn follows(&self) -> bool {
         self.a.missed.is_none() && self.b.missed.is_none()
+    }
+
+    /// How B compares with A by everything that has an outcome: its wakeups and what was counted. For the systems or for these
+    /// runs only, as [`Comparison::standing`] says.
+    pub fn overall(&self) -> Overall {
+        Overall::of(std::iter::once(self.outcome).chain(self.counts.iter().map(|row| row.outcome)))
     }
 
     /// The names of the threads of A and of B, where these are different threads ([`Standing::OtherThreads`]).
@@ -244,7 +250,7 @@ fn notes_on_spread(pairs: &[StagePair<'_>]) -> Vec<String> {
         let [least, most] = [least, most].map(|ns| format_ns(ns.round() as u64));
         Some(format!(
             "{label}: its own runs differ more than those of an unchanged machine, {} from {least} to {most}: if it changes from run to \
-             run, the intervals allow for that, and more runs narrow them",
+             run, the intervals allow for that; more runs narrow them, and so does keeping what else runs the same",
             figure.name
         ))
     };

@@ -4,7 +4,8 @@
 //! The logarithm of each run's rate is compared as figures of wakeups are ([`logarithms`]), with what the runs show of
 //! their spread and what is expected of it; so a run without any event is one with half an event, certain to within a
 //! factor of four. The interval also holds that of the exact test given the sum of all counts (Przyborowski and Wilenski
-//! 1940), in which events that come in bursts, or vary from run to run, count as so many clusters.
+//! 1940), in which events that come in bursts, or vary from run to run, count as so many clusters. Where runs that were measured in
+//! turn differ much from one another, the directions of the pairs limit it too ([`pairs`]).
 //!
 //! A rate is out of what could have been too late. Of requests that is time only where not all were counted: a client that
 //! waits for its answers asks more often the faster it gets them. A request of which it is not known how long it took may have
@@ -15,6 +16,7 @@ use crate::devices::RateRatio;
 use crate::events::{EventCount, OfRun, Untold};
 use crate::figure::{Estimate, Figure};
 use crate::loops;
+use crate::pairs;
 use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, mean_ln, runs_that_find};
 use crate::resample::variance_of_sum;
 use crate::student::beta_quantile;
@@ -150,11 +152,17 @@ fn cut(recorder: &RecorderSummary) -> u64 {
     recorder.cut_requests.saturating_add(recorder.without_end)
 }
 
-/// How many requests were not found slow and may have been: they were cut, or only a part of them may have been seen.
-fn unknown(recorder: &RecorderSummary) -> u64 {
+/// How many requests were not found slow and may have been: they were cut, or as many of those in time as are in doubt.
+fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
     let in_time = recorder.requests.unwrap_or(0).saturating_sub(recorder.late);
-    let parts = recorder.request_times.map_or(0, |times| times.maybe_parts).min(in_time);
-    parts.saturating_add(cut(recorder))
+    in_doubt.min(in_time).saturating_add(cut(recorder))
+}
+
+/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or the wait for the answer may be
+/// left out.
+fn in_doubt(recorder: &RecorderSummary) -> u64 {
+    let times = recorder.request_times.unwrap_or_default();
+    times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers)
 }
 
 /// Why nothing can be said of a run's slow requests, if that is so.
@@ -162,7 +170,10 @@ fn untold(recorder: &RecorderSummary) -> Option<Untold> {
     let all = recorder.requests?.max(recorder.late);
     match all {
         0 => Some(Untold::NoneRecognised),
-        _ => (unknown(recorder) > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown),
+        _ => {
+            let unknown = unknown(recorder, in_doubt(recorder));
+            (unknown > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown)
+        }
     }
 }
 
@@ -175,8 +186,10 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         None => (recorder.armed_ns, None),
     };
     let untold = untold(recorder);
+    // Those that a client sent late are known from then on; from when they were due, more were slow.
+    let from_due = recorder.request_times.map_or(0, |times| times.late_from_due);
     let count = EventCount {
-        events: recorder.late.saturating_add(unknown(recorder)),
+        events: recorder.late.saturating_add(unknown(recorder, in_doubt(recorder).saturating_add(from_due))),
         least: recorder.late,
         may_be_more: false,
         hidden: None,
@@ -278,10 +291,15 @@ fn rate_ratio(a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64) -> RateRati
     let (one, other) = (clusters(left.events), clusters(right.events));
     let low = (other > 0.0).then(|| odds(beta_quantile(other, one + 1.0, 0.5 * error)));
     let high = (one > 0.0).then(|| odds(beta_quantile(other + 1.0, one, 1.0 - 0.5 * error)));
+    let estimate = (left.events > 0).then(|| right.events as f64 / left.events as f64 / exposure);
+    let in_pairs = if is_paired && spread.spread_widely() { pairs::limits(a, b, error) } else { None };
+    let (above, below) = in_pairs.unwrap_or((0.0, f64::INFINITY));
+    // The median of the pairs' ratios may lie elsewhere than the ratio of the sums, which the limits have to hold.
+    let (above, below) = (above.min(estimate.unwrap_or(above)), below.max(estimate.unwrap_or(below)));
     RateRatio {
-        low: low.map(|low| low.min(spread.low.exp())),
-        estimate: (left.events > 0).then(|| right.events as f64 / left.events as f64 / exposure),
-        high: high.map(|high| high.max(spread.high.exp())),
+        low: low.map(|low| low.min(spread.low.exp()).max(above)),
+        estimate,
+        high: high.map(|high| high.max(spread.high.exp()).min(below)),
     }
 }
 

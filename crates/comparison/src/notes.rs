@@ -5,8 +5,10 @@ use crate::counts::{shared_devices, slow_request_ns};
 use crate::differences::Difference;
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
-use crate::standing::Standing;
-use punctual_recording::{Document, EndReason, RecordingKind, Stage, agreeing, counted, printable};
+use crate::standing::{Standing, began, out_of_turn};
+use punctual_recording::{
+    Document, EndReason, RecorderSummary, RecordingKind, RequestTimes, Stage, agreeing, counted, grouped, printable,
+};
 use std::collections::BTreeSet;
 
 /// No more values of what differs between the runs of a side are named, and no more of each, characters.
@@ -26,6 +28,9 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     if summary.cut {
         notes.push(format!("{label}: a recording was cut short: its last second or so is missing"));
     }
+    let recorders = side.runs.iter().filter_map(|run| run.document.recorder.as_ref());
+    let times: Vec<RequestTimes> = recorders.filter_map(|recorder| recorder.request_times).collect();
+    notes.extend(note_on_late_clients(label, &times));
     for run in &side.runs {
         let provenance = &run.document.provenance;
         let ended = run.document.ended.as_ref().map(|ended| ended.reason);
@@ -85,6 +90,42 @@ fn cut(value: &str) -> String {
     }
 }
 
+/// That requests began without their timer, or may leave out the wait for their answer.
+fn note_on_late_clients(label: &str, times: &[RequestTimes]) -> Option<String> {
+    let sum = |of: fn(&RequestTimes) -> u64| times.iter().map(of).fold(0, u64::saturating_add);
+    let (behind, from_due) = (sum(|times| times.without_timer), sum(|times| times.late_from_due));
+    let (several, after) = (sum(|times| times.maybe_several), sum(|times| times.after_answers));
+    let mut told = Vec::new();
+    if behind > 0 {
+        let more = match from_due {
+            0 => String::new(),
+            more => format!(
+                "; {} more took longer than the threshold from when {} due, and may count as slow",
+                grouped(more),
+                agreeing(more, "it was", "they were")
+            ),
+        };
+        told.push(format!(
+            "{} began without {} timer, because the client was behind, and {} timed from when it sent {}{more}",
+            counted(behind, "request"),
+            agreeing(behind, "its", "their"),
+            agreeing(behind, "is", "are"),
+            agreeing(behind, "it", "them"),
+        ));
+    }
+    if several > 0 {
+        told.push(format!("{} may be several requests of a client that was behind its timer", grouped(several)));
+    }
+    if after > 0 {
+        let begin = agreeing(after, "begins", "begin");
+        told.push(format!(
+            "{} {begin} with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer is left out",
+            counted(after, "request")
+        ));
+    }
+    (!told.is_empty()).then(|| format!("{label}: {}", told.join("; ")))
+}
+
 /// Says that requests were recorded that cannot be compared.
 fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
     let documents = || a.runs.iter().chain(&b.runs).map(|run| &run.document);
@@ -114,9 +155,24 @@ fn note_on_devices(a: &Side, b: &Side) -> Option<String> {
     a.runs.iter().chain(&b.runs).any(is_of_devices).then(|| note.to_owned())
 }
 
+/// Which runs to leave out, so that the others were measured in turn.
+fn to_be_in_turn(a: &Side, b: &Side) -> Option<String> {
+    let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
+    let left_out = out_of_turn(&times_a, &times_b)?;
+    let of_side = |(places, label): (&Vec<usize>, &str)| {
+        let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+        let runs = agreeing(places.len(), "run", "runs");
+        (!places.is_empty()).then(|| format!("{runs} {} of {label}", places.join(", ")))
+    };
+    let runs: Vec<String> = left_out.iter().zip(["A", "B"]).filter_map(of_side).collect();
+    Some(format!(". Without {} they were; counted in the order of their names, or as given", runs.join(" and ")))
+}
+
 pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(note_on_requests(a, b));
+    let mut recorders = a.runs.iter().chain(&b.runs).filter_map(|run| run.document.recorder.as_ref());
+    notes.extend(recorders.find_map(RecorderSummary::note_on_response).map(str::to_owned));
     notes.extend(note_on_devices(a, b));
     notes.extend(notes_of_side("A", a));
     notes.extend(notes_of_side("B", b));
@@ -126,7 +182,8 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
     if run_ids(a).intersection(&run_ids(b)).next().is_some() {
         notes.push("the same run is on both sides".to_owned());
     }
-    notes.extend(standing.note(is_paired).map(str::to_owned));
+    let in_turn = (standing == Standing::Systems && !is_paired).then(|| to_be_in_turn(a, b)).flatten();
+    notes.extend(standing.note(is_paired).map(|note| note.to_owned() + &in_turn.unwrap_or_default()));
     notes
 }
 
@@ -142,7 +199,7 @@ mod tests {
             a: a.map(str::to_owned),
             b: b.map(str::to_owned),
         };
-        let option = |b| difference("program", "options", Some("--comm ^my-loop"), b);
+        let option = |b: Option<&str>| difference("program", "options", Some("--comm ^my-loop"), b);
         let kernel = difference("host", "kernel", Some("6.1"), Some("6.12"));
         let exact = option(Some("--comm ^my-loop$"));
         for (found, expected) in [
@@ -159,7 +216,36 @@ mod tests {
         ] {
             assert_eq!(varying(&found).as_deref(), expected, "{found:?}");
         }
-        let long = varying(&[option(Some(&"x".repeat(70)))]).unwrap();
+        let long = varying(&[option(Some("x".repeat(70).as_str()))]).unwrap();
         assert_eq!(long, format!("program options (--comm ^my-loop; {}...)", "x".repeat(60)));
+    }
+
+    #[test]
+    fn requests_of_late_clients_are_counted_over_all_runs_of_a_side() {
+        let behind = RequestTimes { without_timer: 600, late_from_due: 400, ..RequestTimes::default() };
+        let other = RequestTimes { without_timer: 213, late_from_due: 2, maybe_several: 1, ..RequestTimes::default() };
+        let after = RequestTimes { after_answers: 3_191, ..RequestTimes::default() };
+        let began = |count: &str| {
+            format!(
+                "B: {count} requests began without their timer, because the client was behind, and are timed from when it sent them"
+            )
+        };
+        let several = "1 may be several requests of a client that was behind its timer";
+        let left_out = "B: 3,191 requests begin with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer \
+                        is left out";
+        for (times, expected) in [
+            (&[RequestTimes::default(); 3][..], None),
+            (
+                &[behind, other][..],
+                Some(format!(
+                    "{}; 402 more took longer than the threshold from when they were due, and may count as slow; {several}",
+                    began("813")
+                )),
+            ),
+            (&[RequestTimes { late_from_due: 0, ..behind }][..], Some(began("600"))),
+            (&[after][..], Some(left_out.to_owned())),
+        ] {
+            assert_eq!(note_on_late_clients("B", times), expected);
+        }
     }
 }

@@ -198,7 +198,7 @@ pub(crate) fn ratio_with(
 
 impl Ratio {
     pub(crate) fn of(figure: Figure, found: Logarithms) -> Ratio {
-        let Logarithms { low, estimate, high, same_within, p, findable } = found;
+        let Logarithms { low, estimate, high, same_within, p, findable, excess: _ } = found;
         Ratio { figure, low: low.exp(), estimate: estimate.exp(), high: high.exp(), same_within, p, findable }
     }
 }
@@ -213,6 +213,15 @@ pub(crate) struct Logarithms {
     pub(crate) same_within: f64,
     pub(crate) p: f64,
     pub(crate) findable: f64,
+    /// How many times the expected variance the runs show.
+    pub(crate) excess: f64,
+}
+
+impl Logarithms {
+    /// Whether the runs spread so much that the interval is as wide as its correction makes any.
+    pub(crate) fn spread_widely(&self) -> bool {
+        self.excess > ALIKE_FROM_TO[1]
+    }
 }
 
 /// What [`ratio_with`] is computed from.
@@ -259,6 +268,7 @@ pub(crate) fn logarithms(
         same_within,
         p: if mixed { 1.0 } else { p },
         findable: (same_within.ln() + found_from).exp(),
+        excess,
     })
 }
 

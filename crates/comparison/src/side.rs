@@ -1,6 +1,7 @@
 //! One of the sides that are compared.
 
 use crate::blocks::{Run, measured_ns};
+use crate::requests::SideRequests;
 use punctual_forecast::Input;
 use punctual_recording::{CycleCount, PeriodsPassed};
 
@@ -44,6 +45,8 @@ pub struct SideSummary {
     pub is_beside_devices: bool,
     /// Whether a run was cut short.
     pub cut: bool,
+    /// How long its requests took; `None` if not all runs counted requests.
+    pub requests: Option<SideRequests>,
 }
 
 pub(crate) fn summary(side: &Side) -> SideSummary {
@@ -71,5 +74,6 @@ pub(crate) fn summary(side: &Side) -> SideSummary {
         others_share: counters.others_share(),
         is_beside_devices: side.runs.iter().any(|run| !run.devices.is_empty()),
         cut: side.runs.iter().any(|run| run.document.ended.is_none()),
+        requests: SideRequests::of(side.runs.iter().map(|run| &run.document)),
     }
 }

@@ -107,6 +107,28 @@ pub(crate) fn are_paired(left: &[i128], right: &[i128]) -> bool {
     left.iter().zip(right).all(|(left, right)| left != right) && pairs.windows(2).all(|two| two[0].1 < two[1].0)
 }
 
+/// The runs of A and of B, by their places, without which the others, at least [`MIN_RUNS`] of each, were measured in turn; `None` if
+/// they were as they are, or if there are none such.
+pub(crate) fn out_of_turn(a: &[i128], b: &[i128]) -> Option<[Vec<usize>; 2]> {
+    let times = [a, b];
+    let of_side = |side: usize| times[side].iter().enumerate().map(move |(place, time)| (*time, side, place));
+    let mut all: Vec<(i128, usize, usize)> = of_side(0).chain(of_side(1)).collect();
+    all.sort_unstable();
+    let mut left_out = [Vec::new(), Vec::new()];
+    let mut ahead = all.into_iter().peekable();
+    while let Some((_, side, place)) = ahead.next() {
+        if ahead.next_if(|(_, other, _)| *other != side).is_none() {
+            left_out[side].push(place);
+        }
+    }
+    let kept = [0, 1].map(|side| {
+        let is_kept = |(place, time): (usize, &i128)| (!left_out[side].contains(&place)).then_some(*time);
+        times[side].iter().enumerate().filter_map(is_kept).collect::<Vec<i128>>()
+    });
+    let are_some = left_out.iter().any(|places| !places.is_empty());
+    (are_some && kept[0].len() >= MIN_RUNS && are_paired(&kept[0], &kept[1])).then_some(left_out)
+}
+
 /// Whether B is measured before A in this pair, counted from 1, of a measurement with this seed: the coin tosses of
 /// `--repeat`.
 pub fn comes_first(seed: u64, pair: usize) -> bool {
@@ -135,6 +157,22 @@ pub fn order_of_round(seed: u64, round: usize, sides: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_without_which_the_others_are_in_turn_are_found() {
+        for (a, b, expected) in [
+            // Three of one side before all others.
+            (&[1, 2, 3, 4, 6, 8][..], &[5, 7, 9][..], Some([vec![0, 1, 2], vec![]])),
+            // Either may be the first of its pair, and one may be left over.
+            (&[1, 4, 5][..], &[2, 3, 6, 7][..], Some([vec![], vec![3]])),
+            // They are, too few would be left, and listed in another order than that of their times.
+            (&[1, 4, 5][..], &[2, 3, 6][..], None),
+            (&[1, 2, 5][..], &[3, 4, 6][..], None),
+            (&[8, 6, 4, 1][..], &[5, 7, 9][..], None),
+        ] {
+            assert_eq!(out_of_turn(a, b), expected, "{a:?} {b:?}");
+        }
+    }
 
     #[test]
     fn the_side_that_has_too_few_runs_is_named() {

@@ -24,6 +24,41 @@ impl Outcome {
     }
 }
 
+/// What several outcomes say together: of wakeups and what was counted, or of all kinds of input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overall {
+    /// Some are better, none worse.
+    Better,
+    /// Some are worse, none better.
+    Worse,
+    /// Some are better, others worse.
+    Mixed,
+    /// None shows a difference worth the name.
+    NoDifference,
+}
+
+impl Overall {
+    /// What these outcomes say together.
+    pub fn of(outcomes: impl IntoIterator<Item = Outcome>) -> Overall {
+        outcomes.into_iter().fold(Overall::NoDifference, |overall, outcome| match (overall, outcome) {
+            (overall, Outcome::NoDifference) => overall,
+            (Overall::NoDifference | Overall::Better, Outcome::Better) => Overall::Better,
+            (Overall::NoDifference | Overall::Worse, Outcome::Worse) => Overall::Worse,
+            (_, Outcome::Better | Outcome::Worse) => Overall::Mixed,
+        })
+    }
+
+    /// The name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Overall::Better => "better",
+            Overall::Worse => "worse",
+            Overall::Mixed => "mixed",
+            Overall::NoDifference => "no difference",
+        }
+    }
+}
+
 /// An outcome and the ratio that decided it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
@@ -77,6 +112,21 @@ mod tests {
 
     fn ratio_of(figure: Figure, low: f64, estimate: f64, high: f64) -> Ratio {
         Ratio { figure, low, estimate, high, same_within: 1.05, p: 1.0, findable: 2.0 }
+    }
+
+    #[test]
+    fn outcomes_that_point_both_ways_are_mixed_in_any_order() {
+        let (better, worse, none) = (Outcome::Better, Outcome::Worse, Outcome::NoDifference);
+        for (outcomes, expected) in [
+            (vec![], Overall::NoDifference),
+            (vec![none, none], Overall::NoDifference),
+            (vec![none, better, better], Overall::Better),
+            (vec![worse, none], Overall::Worse),
+            (vec![better, none, worse], Overall::Mixed),
+            (vec![worse, better, better], Overall::Mixed),
+        ] {
+            assert_eq!(Overall::of(outcomes.iter().copied()), expected, "{outcomes:?}");
+        }
     }
 
     #[test]

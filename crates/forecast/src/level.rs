@@ -401,7 +401,13 @@ mod tests {
         assert!((further[0] - 4.1).abs() < 1e-9 && (further[1] - 24.0).abs() < 1e-9, "{further:?}");
     }
 
+    /// Each case takes four levels with their intervals: `./test --all` has as many as there are for any other property.
+    fn cases() -> u32 {
+        if std::env::var_os("PUNCTUAL_TEST_ALL").is_some() { 256 } else { 64 }
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases()))]
         #[test]
         fn levels_grow_with_the_horizon(seed: u64, count in 60..500usize) {
             let tail = Tail::new(&exponential(seed, count), 1e9);

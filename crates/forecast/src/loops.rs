@@ -34,10 +34,11 @@ pub struct Loops {
 /// Whether a thread of a recording wakes about once in each period that it was recorded with, and its measure is one of
 /// those whose cycles can be counted: others yield no forecast of a loop.
 pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool {
-    let period_ns = document.followed.as_ref().and_then(|followed| followed.period_ns);
-    period_ns.is_some_and(|period_ns| {
-        let periods = periods_in(document, period_ns);
-        document.tasks.iter().any(|task| is_loop(task, periods) && is_counted(&task.measure))
+    let Some(followed) = &document.followed else { return false };
+    followed.period_ns.is_some_and(|period_ns| {
+        let (periods, context) = (periods_in(document, period_ns), followed.context());
+        let mut judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
+        judged.any(|task| is_loop(task, periods) && is_counted(&task.measure))
     })
 }
 
@@ -65,9 +66,11 @@ impl Input {
         let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));
         let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(None) };
         let periods = periods_in(document, period_ns);
-        let loops = |task: &Task| is_loop(task, periods);
+        let context = followed.context();
+        let loops = |task: &Task| is_loop(task, periods) && !context.contains(&task.tid);
         let mut cautions = cautions(document, damaged);
-        let others = document.tasks.iter().filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
+        let judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
+        let others = judged.filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
         if others > 0 {
             cautions.push(format!(
                 "{} {} not wake about once in {} and {} left out",

@@ -360,15 +360,14 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
         assert!(said.contains(words), "{said}");
     }
     // Where no grid tells of periods, the time that was watched says how often.
-    let no_grid = BTreeMap::from([("loop fifo:80".to_owned(), CycleCount { cycles: 60_000, periods: 0, ..few })]);
-    let document = Recording::open(&path).unwrap().document().clone();
-    let against = |cycles| loops(&path, None).unwrap().unwrap().held_against(&document, cycles).unwrap();
-    let said = against(&no_grid).counted.concat();
-    assert!(said.contains(", up to one every 1.43 s, the longest 275 ms"), "{said}");
+    let no_grid = CycleCount { cycles: 60_000, periods: 0, ..few };
+    let (document, all) = (Recording::open(&path).unwrap().document().clone(), loops(&path, None).unwrap().unwrap());
+    let of = |count| BTreeMap::from([("loop fifo:80".to_owned(), count)]);
+    let against = |count| all.clone().held_against(&document, &of(count)).unwrap();
+    let found = against(no_grid);
+    assert!(found.counted[0].contains(", up to one every 1.43 s, the longest 275 ms"), "{:?}", found.counted);
     // No grid shows the periods of a loop that starts over: they are estimated, and passed all the same.
-    let estimated = CycleCount { cycles: 60_000, periods: 0, estimated_periods: 130_000, ..few };
-    let off_grid = BTreeMap::from([("loop fifo:80".to_owned(), estimated)]);
-    let found = against(&off_grid);
+    let found = against(CycleCount { estimated_periods: 130_000, ..no_grid });
     assert_eq!(found.inputs[0].exposure_ns, 130_000 * MS);
     assert!(found.counted[0].contains(", up to one every 3.10 s, "), "{:?}", found.counted);
     let some = held(CycleCount { untold: 1, ..CycleCount::default() }).unwrap();

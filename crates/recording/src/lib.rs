@@ -126,7 +126,8 @@ pub use log::files::{
     MAX_LOGGED_THREADS, MarkCounts, count_log_rows, for_each_log_row, is_log, read_log_document,
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
-pub use wakeups::cycle_count::{AfterOverrun, CycleCount, MUCH_MORE, OverrunPeriods, PeriodsPassed};
+pub use wakeups::after_overrun::AfterOverrun;
+pub use wakeups::cycle_count::{CycleCount, MUCH_MORE, OverrunPeriods, PeriodsPassed};
 pub use wakeups::cycles::{Cycles, FollowedCycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::overrun_count::{OverrunCount, range_in_words};

@@ -48,7 +48,8 @@ pub use next::{
     ForecastAsked, NextStep, ReserveAsked, ReserveSubject, above_ordinary, after_comparison, after_comparisons,
     after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
     after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_verify,
-    every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, written_period,
+    every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, with_host,
+    written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::exports::{EXPORTS, Export};
@@ -58,7 +59,7 @@ pub use recording::text::measurement_text;
 pub use verdict::compare::comparison_verdict;
 pub use verdict::devices::{devices_verdict, devices_verdict_lines};
 pub use verdict::forecast::needed_buffers;
-pub use verdict::recording::{check_verdict, recording_verdict, steal_of_worst};
+pub use verdict::recording::{check_verdict, host_took_worst, recording_verdict, recordings_verdict, steal_of_worst};
 pub use verdict::sim::{experiment_sweep_verdict, experiments_verdict, timeline_verdict, whatif_sweep_verdict};
 pub use verdict::tools::{capabilities_verdict, installed_verdict};
 

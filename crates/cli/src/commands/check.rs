@@ -46,13 +46,14 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
     ready.done();
     progress.done();
     let check = result?;
-    let mut measurement = measurement(check, !arguments.device.is_empty());
+    let (mut measurement, is_the_hosts) = measurement(check, !arguments.device.is_empty());
     let documents = measurement.parts.iter().map(|(_, document)| document);
     measurement.exit_code = super::load_exit_code(documents, arguments.ignore_failure);
     if !arguments.device.is_empty() && measurement.exit_code == 0 {
         measurement.exit_code = with_both_parts(devices_exit_code(&measurement), measurement.parts.len());
     }
-    measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    let next = punctual_report::after_measurement(&measurement, &punctual_load::names());
+    measurement.next = punctual_report::with_host(next, is_the_hosts);
     let mut artifacts = Artifacts::default();
     if let Some(file) = &arguments.html {
         let recordings: Vec<PathBuf> = measurement.parts.iter().map(|(path, _)| path.clone()).collect();
@@ -105,7 +106,8 @@ fn frames_for_a_time(words: &[String], devices: &[Profile]) -> Option<String> {
     ))
 }
 
-fn measurement(check: Check, is_asked: bool) -> Measurement {
+/// What was measured, and whether the host took most of its worst wakeup.
+fn measurement(check: Check, is_asked: bool) -> (Measurement, bool) {
     let mut measurement = Measurement {
         parts: check.parts,
         devices: check.devices,
@@ -121,7 +123,8 @@ fn measurement(check: Check, is_asked: bool) -> Measurement {
     };
     let steal = punctual_report::steal_of_worst(&measurement, &check.worst);
     measurement.verdict += &steal;
-    measurement
+    let is_the_hosts = punctual_report::host_took_worst(&measurement, &check.worst);
+    (measurement, is_the_hosts)
 }
 
 /// The devices that the user asked for, or the defaults of every check.

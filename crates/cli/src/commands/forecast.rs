@@ -46,12 +46,14 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
     let first = first.as_ref().map(Recording::document);
     let again = first.and_then(punctual_report::own_options);
     let explained = explained(&arguments.recordings);
+    let documents = documents(&arguments.recordings);
     let asked = ForecastAsked {
         recordings: &arguments.recordings,
         devices: &arguments.device,
         options: &other_options(arguments),
         advises: question.advise,
         explained: explained.as_ref(),
+        documents: &documents,
         again: again.as_deref(),
     };
     let steps = punctual_report::after_forecast(&answer, &asked, &punctual_load::names());
@@ -100,6 +102,12 @@ fn unquoted(arguments: &ForecastArguments) -> Option<Usage> {
 /// The first of the recordings.
 fn first(paths: &[PathBuf]) -> Option<Recording> {
     Recording::open(super::expand(paths).first()?).ok()
+}
+
+/// What the recordings hold.
+fn documents(paths: &[PathBuf]) -> Vec<Document> {
+    let opened = super::expand(paths).into_iter().filter_map(|path| Recording::open(path).ok());
+    opened.map(Recording::into_document).collect()
 }
 
 /// Of recordings of devices, what their wakeups are of.

@@ -6,7 +6,7 @@ use super::looked_after::{LookedAfter, looked_after};
 use super::unread::Unread;
 use crate::args::{FollowArguments, PolicyName, RecordArguments, ThreadArguments, ViaName};
 use crate::output::{self, Output, Usage};
-use crate::progress::{Around, Progress, ReadyProgress};
+use crate::progress::{Around, Progress, ReadyProgress, Steps};
 use crate::signals::Interrupted;
 use punctual_load::{Load, NotRunnable};
 use punctual_probe::{Plan, Policy, Selection, Via};
@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     ready.done();
     progress.done();
     let outcome = result?;
-    around.tell();
+    let programs = plan.bpf || plan.follow.is_some();
+    around.tell(Steps { programs, load: !load.is_none(), evidence: plan.why.is_some() });
     let exit_code = super::limits_exit_code(&outcome.document.limits);
     let exit_code = exit_code.max(super::load_exit_code([&outcome.document], arguments.ignore_failure));
     let failed = outcome.document.ended.as_ref().is_some_and(|ended| ended.reason.is_failure());

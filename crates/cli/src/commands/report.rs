@@ -16,7 +16,7 @@ use punctual_recording::{
 use punctual_report::device::{Run, with_device_runs};
 use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
-use punctual_report::recording::{LoopCycles, Recorded, recording_page};
+use punctual_report::recording::{LoopCycles, Recorded, names_apart, part_names, recording_page};
 use punctual_report::{Measurement, ReportAnswer, load_name, load_words};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -146,11 +146,13 @@ pub(super) fn count_cycles(
     limit_ns: Option<u64>,
     unread: &mut Unread,
 ) {
-    for ((_, document), paths) in measurement.parts.iter_mut().zip(paths) {
+    let names = part_names(&measurement.parts);
+    let is_beside_others = names.len() > 1;
+    for (((_, document), paths), name) in measurement.parts.iter_mut().zip(paths).zip(names) {
         let Some(period_ns) = document.followed.as_ref().and_then(|followed| given_ns.or(followed.period_ns)) else {
             continue;
         };
-        let mut cycles = LoopCycles { period_ns, by_name: BTreeMap::new() };
+        let mut cycles = LoopCycles { period_ns, by_name: BTreeMap::new(), of: is_beside_others.then_some(name) };
         let mut is_read = false;
         for path in paths {
             let counted = Recording::open(path).and_then(|recording| recording.cycles(period_ns));
@@ -165,7 +167,8 @@ pub(super) fn count_cycles(
         if !is_read {
             continue;
         }
-        measurement.verdict += &format!(" {}", cycles.verdict());
+        let of = cycles.of.as_ref().map_or_else(String::new, |of| format!("{of}: "));
+        measurement.verdict += &format!(" {of}{}", cycles.verdict());
         if let Some(limit) = limit_ns.map(|limit_ns| cycles.judge(limit_ns)) {
             measurement.verdict += &cycles.over_limit(&limit);
             measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(std::slice::from_ref(&limit)));
@@ -216,11 +219,10 @@ impl Measured {
     /// Judges each part by these limits instead of its own.
     fn judge(&mut self, limits: &[LimitSpec]) {
         for (_, document) in &mut self.measurement.parts {
-            let of = |stage: Stage| document.distributions.sum(|key| key.stage == stage);
-            document.limits = limits.iter().map(|limit| limit.judge(of)).collect();
+            document.limits = limits.iter().map(|limit| limit.judge(|stage| document.judged(stage))).collect();
             self.measurement.exit_code = self.measurement.exit_code.max(super::limits_exit_code(&document.limits));
         }
-        self.measurement.verdict = verdict(&self.measurement);
+        self.measurement.verdict = punctual_report::recordings_verdict(&self.measurement.parts);
     }
 
     /// Judges the devices that the check of these recordings was asked about, if it was and no limit is asked about now; gives
@@ -265,14 +267,9 @@ fn measured(recordings: &[PathBuf], is_drawn: bool) -> anyhow::Result<Measured> 
     });
     let parts = merged.collect::<Result<_, _>>()?;
     let mut measurement = Measurement { parts, ..Measurement::default() };
-    measurement.verdict = verdict(&measurement);
+    measurement.verdict = punctual_report::recordings_verdict(&measurement.parts);
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
     Ok(Measured { measurement, paths, recorded, rows, unread })
-}
-
-fn verdict(measurement: &Measurement) -> String {
-    let documents: Vec<&Document> = measurement.parts.iter().map(|(_, document)| document).collect();
-    punctual_report::recording_verdict(&documents)
 }
 
 /// The recordings of one part, each with its path.
@@ -290,9 +287,9 @@ fn read(
     let mut settings: Vec<Vec<(String, String)>> = Vec::new();
     let mut recorded: Vec<Recorded> = Vec::new();
     let mut all_rows = 0_u64;
-    for path in recordings {
+    for (path, name) in recordings.iter().zip(names_apart(recordings)) {
         let recording = Recording::open(path)?;
-        let (drawn, rows) = look_through(&recording, is_drawn, unread)?;
+        let (drawn, rows) = look_through(&recording, &name, is_drawn, unread)?;
         recorded.extend(drawn);
         all_rows = all_rows.saturating_add(rows);
         let mut document = recording.into_document();
@@ -317,9 +314,16 @@ fn read(
 
 /// What is drawn of the wakeups of a recording, if anything is, and how many its tables hold: as many as its document counts
 /// if they cannot be read.
-fn look_through(recording: &Recording, is_drawn: bool, unread: &mut Unread) -> anyhow::Result<(Option<Recorded>, u64)> {
+fn look_through(
+    recording: &Recording,
+    name: &str,
+    is_drawn: bool,
+    unread: &mut Unread,
+) -> anyhow::Result<(Option<Recorded>, u64)> {
+    // What tells it from others: its file and its load.
+    let name = format!("{name} ({})", load_words(load_name(recording.document())));
     recording.damaged().iter().for_each(|damaged| unread.take(damaged, WAKEUPS));
-    if is_drawn && let Some((drawn, rows)) = unread.unless(read_through(recording, named(recording)), PICTURES)? {
+    if is_drawn && let Some((drawn, rows)) = unread.unless(read_through(recording, name), PICTURES)? {
         return Ok((Some(drawn), rows));
     }
     let Some(rows) = unread.unless(recording.count_rows().map_err(Into::into), SUMS)? else {
@@ -423,13 +427,6 @@ fn check_sums(path: &Path, rows: WakeupRows) -> anyhow::Result<()> {
         counted(rows.not_adding_up, "wakeup")
     );
     Ok(())
-}
-
-/// What tells a recording from others: its file and its load.
-fn named(recording: &Recording) -> String {
-    let path = recording.directory();
-    let file = path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()));
-    format!("{file} ({})", load_words(load_name(recording.document())))
 }
 
 /// Reads the wakeups of a recording: whether the stages of each add up, and when it was how late.

@@ -1,7 +1,7 @@
 //! What every page must be free of: faults of layout and of accessibility.
 
 use crate::browser::{between, browser, opened};
-use crate::support::{self, punctual, skip, stderr};
+use crate::support::{self, punctual, skip, stderr, tests_all};
 use std::path::{Path, PathBuf};
 
 /// A page's name, and where it is.
@@ -51,27 +51,32 @@ const SIMULATED: [(&str, &str); 6] = [
 /// The browser opens this many pages at a time: to start it takes as long as to look at several, and each takes memory.
 const PAGES_AT_ONCE: usize = 5;
 
-/// Opens each page in a frame for each way to see it: the way's words, and the frame's style. The script writes lines of
-/// `NAME WAY: ` into an element `found`: first how much it looked at, which ends with the way that it met, then each fault.
-fn found(browser: &Path, pages: &[Page<'_>], ways: &[(&str, &str)], script: &str) -> Vec<String> {
+/// A way to see a page: its words, and the style of a frame.
+type Way = (&'static str, &'static str);
+
+/// Opens each page in a frame for each way to see it, of which `ways_of` has those of the page with a number. The script
+/// writes lines of `NAME WAY: ` into an element `found`: first how much it looked at, which ends with the way that it met,
+/// then each fault.
+fn found(browser: &Path, pages: &[Page<'_>], ways_of: impl Fn(usize) -> &'static [Way], script: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    for pages in pages.chunks(PAGES_AT_ONCE) {
+    let numbered: Vec<(usize, &Page<'_>)> = pages.iter().enumerate().collect();
+    for pages in numbered.chunks(PAGES_AT_ONCE) {
         let mut frames = String::new();
-        for (name, page) in pages {
+        for (number, (name, page)) in pages {
             let file = page.file_name().unwrap().to_string_lossy();
-            for (way, style) in ways {
+            for (way, style) in ways_of(*number) {
                 // All in the window, as a page by itself would be.
                 let style = format!("position:absolute;top:0;left:0;height:900px;border:0;{style}");
                 frames += &format!("<iframe name=\"{name} {way}\" src=\"{file}\" style=\"{style}\"></iframe>");
             }
         }
-        let around = pages[0].1.with_file_name("framed.html");
+        let around = pages[0].1.1.with_file_name("framed.html");
         std::fs::write(&around, format!("<html><body>{frames}</body></html>")).unwrap();
         let (dom, complaints) = opened(browser, &around, script);
         assert!(dom.contains("<pre id=\"found\">"), "the script did not end: {complaints}");
         let told = between(&dom, "<pre id=\"found\">", "</pre>");
-        for (name, _) in pages {
-            for (way, _) in ways {
+        for (number, (name, _)) in pages {
+            for (way, _) in ways_of(*number) {
                 let about = format!("{name} {way}: ");
                 let mut lines = told.lines().filter_map(|line| line.strip_prefix(&about));
                 let first = lines.next().unwrap_or_default();
@@ -244,9 +249,9 @@ addEventListener('load', () => setTimeout(() => {
 }, 1500));"#;
 
 /// Faults of pages on a telephone, in half of a window, and in a whole one.
-pub(crate) fn layout_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
-    let widths = [("at 400", "width:400px"), ("at 1000", "width:1000px"), ("at 1280", "width:1280px")];
-    found(browser, pages, &widths, FIND_FAULTS)
+fn layout_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+    static WIDTHS: [Way; 3] = [("at 400", "width:400px"), ("at 1000", "width:1000px"), ("at 1280", "width:1280px")];
+    found(browser, pages, |_| &WIDTHS, FIND_FAULTS)
 }
 
 /// A drawing with faults, and with what looks like one: each label's words say what is wrong with it.
@@ -296,45 +301,6 @@ fn faults_of_drawings_are_found() {
     assert_eq!(found, expected);
 }
 
-/// Writes the pages and looks for their faults; `false` if the program cannot draw.
-fn look_at_all(pages: &[(&str, &str)], looked_for: impl Fn(&[Page<'_>]) -> Vec<String>) -> bool {
-    let golden = support::golden();
-    let directory = tempfile::tempdir().unwrap();
-    let mut written = Vec::new();
-    for (name, words) in pages {
-        let page = directory.path().join(format!("{name}.html"));
-        let output =
-            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
-        if stderr(&output).contains("Node.js") {
-            return false;
-        }
-        assert!(page.exists(), "{name}: {}", stderr(&output));
-        written.push((*name, page));
-    }
-    let all = looked_for(&written);
-    assert!(all.is_empty(), "{}", all.join("\n"));
-    true
-}
-
-const UNDRAWN: &str = "the program was built without the script of the pages";
-
-fn look_for_layout(name: &str, pages: &[(&str, &str)]) {
-    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |written| layout_of(&browser, written)) {
-        skip(name, UNDRAWN);
-    }
-}
-
-#[test]
-fn no_page_has_faults_of_layout() {
-    look_for_layout("no_page_has_faults_of_layout", &PAGES);
-}
-
-#[test]
-fn no_page_of_a_simulation_has_faults_of_layout() {
-    look_for_layout("no_page_of_a_simulation_has_faults_of_layout", &SIMULATED);
-}
-
 /// What axe-core says about a page: each fault with the first element that has it. For a dark page, only what its
 /// colours change.
 const FIND_BARRIERS: &str = r#"
@@ -364,9 +330,15 @@ addEventListener('load', () => {
   gather();
 });"#;
 
-/// What axe-core finds on pages in both themes; `axe` is its script. A frame's page has the theme of the frame's
-/// `color-scheme`, and is examined in the frame as it would be by itself.
-pub(crate) fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<String> {
+static THEMES: [Way; 2] = [
+    ("in the light theme", "width:1000px;color-scheme:light"),
+    ("in the dark theme", "width:1000px;color-scheme:dark"),
+];
+
+/// What axe-core finds on pages; `axe` is its script. By default it looks at the first page and at every third after it in
+/// the dark theme too, with `PUNCTUAL_TEST_ALL=1` at all of them. A frame's page has the theme of the frame's `color-scheme`,
+/// and is examined in the frame as it would be by itself.
+fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<String> {
     std::fs::write(pages[0].1.with_file_name("axe.js"), format!("{axe}\n{FIND_BARRIERS}")).unwrap();
     let examined: Vec<Page<'_>> = pages
         .iter()
@@ -377,33 +349,57 @@ pub(crate) fn barriers_of(browser: &Path, axe: &str, pages: &[Page<'_>]) -> Vec<
             (*name, examined)
         })
         .collect();
-    let ways = [
-        ("in the light theme", "width:1000px;color-scheme:light"),
-        ("in the dark theme", "width:1000px;color-scheme:dark"),
-    ];
-    found(browser, &examined, &ways, GATHER_BARRIERS)
+    // All pages share the colours of a theme, though not each of them has every colour.
+    let themes = |number: usize| if tests_all() || number.is_multiple_of(3) { &THEMES[..] } else { &THEMES[..1] };
+    found(browser, &examined, themes, GATHER_BARRIERS)
 }
 
 /// axe-core is not ours and not small: `scripts/setup --test` fetches it if there is npm, and `PUNCTUAL_AXE` says where
 /// its `axe.min.js` is.
-pub(crate) fn axe() -> Option<String> {
+fn axe() -> Option<String> {
     Some(std::fs::read_to_string(std::env::var_os("PUNCTUAL_AXE")?).unwrap())
 }
 
-fn look_for_barriers(name: &str, pages: &[(&str, &str)]) {
-    let Some(axe) = axe() else { return skip(name, "PUNCTUAL_AXE does not say where axe.min.js is") };
-    let Some(browser) = browser() else { return skip(name, "there is no chromium") };
-    if !look_at_all(pages, |written| barriers_of(&browser, &axe, written)) {
-        skip(name, UNDRAWN);
+/// Faults of pages: of layout and, if axe-core is there, of accessibility.
+pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
+    let mut faults = layout_of(browser, pages);
+    let axe = axe();
+    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
+    let barriers = if axe.is_some() { ", and for barriers" } else { "" };
+    let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
+    eprintln!("{}: looked at all widths{barriers}", names.join(", "));
+    faults
+}
+
+/// Writes each of these pages once, and looks for their faults.
+fn look_at_all(test: &str, pages: &[(&str, &str)]) {
+    let Some(browser) = browser() else { return skip(test, "there is no chromium") };
+    let golden = support::golden();
+    let directory = tempfile::tempdir().unwrap();
+    let mut written = Vec::new();
+    for (name, words) in pages {
+        let page = directory.path().join(format!("{name}.html"));
+        let output =
+            punctual().current_dir(&golden).args(words.split_whitespace()).arg("--html").arg(&page).output().unwrap();
+        if stderr(&output).contains("Node.js") {
+            return skip(test, "the program was built without the script of the pages");
+        }
+        assert!(page.exists(), "{name}: {}", stderr(&output));
+        written.push((*name, page));
+    }
+    let faults = faults_of(&browser, &written);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    if axe().is_none() {
+        skip(test, "PUNCTUAL_AXE does not say where axe.min.js is, so only the layout was looked at");
     }
 }
 
 #[test]
-fn no_page_has_faults_of_accessibility() {
-    look_for_barriers("no_page_has_faults_of_accessibility", &PAGES);
+fn no_page_has_faults_of_layout_or_accessibility() {
+    look_at_all("no_page_has_faults_of_layout_or_accessibility", &PAGES);
 }
 
 #[test]
-fn no_page_of_a_simulation_has_faults_of_accessibility() {
-    look_for_barriers("no_page_of_a_simulation_has_faults_of_accessibility", &SIMULATED);
+fn no_page_of_a_simulation_has_faults_of_layout_or_accessibility() {
+    look_at_all("no_page_of_a_simulation_has_faults_of_layout_or_accessibility", &SIMULATED);
 }

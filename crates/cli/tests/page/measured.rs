@@ -1,7 +1,7 @@
 //! Faults of pages that take a long time or a machine to make: each is made once and checked in every way.
 
 use crate::browser::browser;
-use crate::faults::{Page, axe, barriers_of, layout_of};
+use crate::faults::faults_of;
 use crate::support::{allows, code, guests, json, punctual, run, signal, skip, start, stderr, wait_until};
 use serde_json::Value;
 use std::path::Path;
@@ -22,17 +22,6 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path, &str) -> Output)
     assert!(text.contains("<h1") && text.contains("<a href=\"#"), "{text:.3000}");
     let faults = faults_of(&browser, &[(page_name, page)]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-/// Faults of pages: of layout and, if axe-core is there, of accessibility.
-pub(crate) fn faults_of(browser: &Path, pages: &[Page<'_>]) -> Vec<String> {
-    let mut faults = layout_of(browser, pages);
-    let axe = axe();
-    faults.extend(axe.iter().flat_map(|axe| barriers_of(browser, axe, pages)));
-    let barriers = if axe.is_some() { ", and for barriers in both themes" } else { "" };
-    let names: Vec<&str> = pages.iter().map(|(name, _)| *name).collect();
-    eprintln!("{}: looked at all widths{barriers}", names.join(", "));
-    faults
 }
 
 /// The program with these words, which are asked for a page too: in place of `PAGE`, or at their end.
@@ -57,7 +46,15 @@ fn assert_predictions_hold(answer: &Value) {
         assert!(class != "prediction" || row["holds"] == true || row["contradicted"].is_string(), "{row}");
     }
     assert_eq!(answer["failing"], 0);
-    assert!(answer["fitted"].as_array().unwrap().iter().all(|fitted| fitted["range"].as_array().unwrap().len() > 1));
+    let fitted = answer["fitted"].as_array().unwrap();
+    assert!(fitted.len() >= 8, "{} fitted values", fitted.len());
+    for value in fitted {
+        let range = value["range"].as_array().unwrap();
+        let is_empty = |moved: &Value| moved["rows"].as_array().is_none_or(Vec::is_empty);
+        assert!(range.len() > 1 && !range.iter().any(is_empty), "{value}");
+        let first = &range[0]["rows"];
+        assert!(range.iter().any(|moved| moved["rows"] != *first), "it moves nothing, so it is not fitted: {value}");
+    }
 }
 
 /// All experiments of the papers in one answer and on one page, which take most of a minute to compute.

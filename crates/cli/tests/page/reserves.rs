@@ -1,7 +1,7 @@
 //! The page of a reservation: otherwise only a machine that measures one draws its plane.
 
 use crate::browser::browser;
-use crate::measured::faults_of;
+use crate::faults::faults_of;
 use crate::support::{self, skip};
 use punctual_recording::Document;
 use punctual_report::reserve::{ReserveEnd, ReserveReport, html};

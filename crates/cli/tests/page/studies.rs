@@ -1,7 +1,7 @@
 //! Pages of studies of every shape: what a machine measured, and when somebody ended the study, decides what is on them.
 
 use crate::browser::browser;
-use crate::measured::faults_of;
+use crate::faults::faults_of;
 use crate::support::{self, skip};
 use punctual_device::Catalogue;
 use punctual_recording::{ActivationDocument, DeviceSummary, Distribution, Document};

@@ -13,8 +13,8 @@
 mod made_up;
 
 use made_up::{Machine, Process};
-use punctual_comparison::interact::{GatherInputs, InputComparison, InputOutcome, InputSide, compare_inputs};
-use punctual_comparison::{Outcome, comes_first};
+use punctual_comparison::interact::{GatherInputs, InputComparison, InputSide, compare_inputs};
+use punctual_comparison::{Outcome, Overall, comes_first};
 
 /// Numbers of runs a side.
 const SIZES: [usize; 2] = [3, 5];
@@ -60,7 +60,7 @@ fn main() {
             let (mut alarms, mut held) = (0, 0);
             for seed in 0..comparisons {
                 let found = compared(process, seed, size, 0.0);
-                alarms += u64::from(found.outcome != InputOutcome::NoDifference);
+                alarms += u64::from(found.outcome != Overall::NoDifference);
                 let mut ratios = found.kinds.iter().flat_map(|kind| kind.figures.iter().map(|figure| figure.ratio));
                 held += u64::from(ratios.all(|ratio| ratio.low <= 1.0 && ratio.high >= 1.0));
             }

@@ -85,29 +85,66 @@ fn what_was_not_seen_may_speak_for_either_side() {
     }
 }
 
-/// How many of 300 pairs of three runs each are told apart, where these have around 50 events or, half of them, around 250.
-fn told_apart(of_run: impl Fn(u64) -> OfRun) -> usize {
+/// Six pairs of runs on a machine that changes from run to run, of which each has fewer on B.
+#[test]
+fn six_pairs_that_all_point_the_same_way_decide() {
+    let (a, b) = (spread_out(&[40, 500, 60, 300, 900, 50]), spread_out(&[30, 20, 40, 5, 300, 2]));
+    let outcome = |a: &[OfRun], b: &[OfRun], is_paired| {
+        let found = compare(Counted::Requests { threshold_ns: 20_000_000 }, a, b, is_paired, 0.05);
+        let RateRatio { low, estimate, high } = found.ratio;
+        assert!(low <= estimate && estimate <= high, "{found:?}");
+        found.outcome
+    };
+    assert_eq!(outcome(&a, &b, true), Outcome::Better);
+    assert_eq!(outcome(&b, &a, true), Outcome::Worse);
+    // Not in turn, one pair fewer, and one pair that points the other way.
+    assert_eq!(outcome(&a, &b, false), Outcome::NoDifference);
+    assert_eq!(outcome(&a[..5], &b[..5], true), Outcome::NoDifference);
+    let otherwise = spread_out(&[30, 20, 70, 5, 300, 2]);
+    assert_eq!(outcome(&a, &otherwise, true), Outcome::NoDifference);
+    // What was not seen on B may have been as many.
+    let count =
+        |run: &OfRun| OfRun { count: EventCount { least: run.count.events, events: 900, ..run.count }, ..run.clone() };
+    let unseen: Vec<OfRun> = b.iter().map(count).collect();
+    assert_eq!(outcome(&a, &unseen, true), Outcome::NoDifference);
+}
+
+/// How many of 300 comparisons of so many runs of each side are told apart, where these have around 50 events or, half of them,
+/// around 250.
+fn told_apart(runs: usize, is_paired: bool, of_run: impl Fn(u64) -> OfRun) -> usize {
     let mut random = Random(0x00c0_7a7e);
     let mut side = || -> Vec<OfRun> {
         let mut run_of_two_states = || {
             let words = if random.bits() >> 63 == 0 { 2 } else { 10 };
             of_run((0..words).map(|_| u64::from((random.bits() & !(0xfff << 20)).count_ones())).sum())
         };
-        (0..3).map(|_| run_of_two_states()).collect()
+        (0..runs).map(|_| run_of_two_states()).collect()
     };
-    (0..300).filter(|_| compared(&side(), &side()).outcome != Outcome::NoDifference).count()
+    let differ = |a: &[OfRun], b: &[OfRun]| {
+        let found = compare(Counted::Requests { threshold_ns: 20_000_000 }, a, b, is_paired, 0.05);
+        found.outcome != Outcome::NoDifference
+    };
+    (0..300).filter(|_| differ(&side(), &side())).count()
 }
 
 #[test]
 fn a_machine_that_changes_from_run_to_run_is_seldom_told_from_itself() {
-    let told = told_apart(|events| run(events, events));
+    let told = told_apart(3, false, |events| run(events, events));
     assert!(told <= 20, "{told} of 300");
+}
+
+#[test]
+fn nor_is_one_that_is_measured_in_turn() {
+    for runs in [6, 9] {
+        let told = told_apart(runs, true, |events| run(events, events));
+        assert!(told <= 15, "{told} of 300, {runs} pairs");
+    }
 }
 
 /// Of a client that waits for its answers: the more are slow, the fewer it asks for.
 #[test]
 fn nor_is_one_whose_requests_are_fewer_where_more_are_slow() {
-    let told = told_apart(|events| {
+    let told = told_apart(3, false, |events| {
         let (one, requests) = (run(events, events), 12_000 - 20 * events);
         let count = EventCount { exposure: requests, all: Some(requests), watched_ns: Some(RUN_NS), ..one.count };
         OfRun { count, ..one }
@@ -322,6 +359,33 @@ fn more_slow_requests_of_far_more_requests_are_better() {
         let [row] = &found[..] else { panic!("{found:?}") };
         assert_eq!((row.a.exposure, row.a.watched_ns), (3 * RUN_NS, None), "{row:?}");
         assert!(row.ratio.estimate.is_some_and(|ratio| (ratio - 1.5).abs() < 1e-9), "{row:?}");
+    }
+}
+
+/// One that its client sent late is slow at least if it is from then on, and at most if it is from when it was due. One that begins with what may be an answer
+/// may leave out the wait for that, and what may be several is not one.
+#[test]
+fn requests_of_clients_that_were_behind_have_limits() {
+    let of = |late: u64, times: punctual_recording::RequestTimes| {
+        let mut runs = of_server(Some(1_000), late.max(1));
+        for recorder in runs.iter_mut().filter_map(|run| run.document.recorder.as_mut()) {
+            (recorder.late, recorder.request_times) = (late, Some(times));
+        }
+        runs
+    };
+    let none = punctual_recording::RequestTimes::default();
+    // Of a run of B: at least, at most.
+    for (late, times, expected) in [
+        (40, punctual_recording::RequestTimes { without_timer: 600, ..none }, Some((40, 40))),
+        (40, punctual_recording::RequestTimes { without_timer: 800, late_from_due: 700, ..none }, Some((40, 740))),
+        (400, punctual_recording::RequestTimes { without_timer: 800, late_from_due: 700, ..none }, Some((400, 1_000))),
+        (40, punctual_recording::RequestTimes { maybe_several: 9, ..none }, Some((40, 49))),
+        (40, punctual_recording::RequestTimes { after_answers: 1_000, ..none }, None),
+    ] {
+        let found = counts(&of(400, none), &of(late, times), false, 0.95);
+        let [row] = &found[..] else { panic!("{times:?}: {found:?}") };
+        let counted = row.b.untold.is_none().then_some((row.b.least / 3, row.b.events / 3));
+        assert_eq!(counted, expected, "{times:?}: {row:?}");
     }
 }
 

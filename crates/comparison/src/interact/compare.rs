@@ -1,8 +1,6 @@
 //! Two sides of runs of inputs, compared.
 
-use super::comparison::{
-    FigureComparison, GroupComparison, GroupSide, InputComparison, InputOutcome, InputSide, MIN_RUNS_OF_LIMITS,
-};
+use super::comparison::{FigureComparison, GroupComparison, GroupSide, InputComparison, InputSide, MIN_RUNS_OF_LIMITS};
 use super::figures::WAITING;
 use super::gather::{Group, RunFigure, RunGroup};
 use super::parts::{Parts, Split};
@@ -12,7 +10,7 @@ use crate::error::Error;
 use crate::figure::{Estimate, Figure};
 use crate::ratio::{CONFIDENCE, Demand, Logarithms, Ratio, logarithms, mean_ln, runs_needed};
 use crate::standing::{Standing, are_paired, began};
-use crate::verdict::{Outcome, Verdict, together};
+use crate::verdict::{Outcome, Overall, Verdict, together};
 use std::collections::BTreeSet;
 
 /// Compares two sides of inputs to a program.
@@ -52,7 +50,7 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     Ok(InputComparison {
         a: summary(a),
         b: summary(b),
-        outcome: overall(&kinds),
+        outcome: Overall::of(kinds.iter().map(|kind| kind.verdict.outcome)),
         standing,
         runs_needed: needed,
         notes: notes(a, b, standing, is_paired, &kinds, &absent),
@@ -85,16 +83,6 @@ fn differences_of(a: &InputSide, b: &InputSide) -> Vec<Difference> {
 /// How different the sides are: for those that differ, the logarithm of the ratio that decided.
 fn apart(group: &GroupComparison) -> f64 {
     group.decided().map_or(-1.0, |figure| figure.ratio.estimate.ln().abs())
-}
-
-fn overall(kinds: &[GroupComparison]) -> InputOutcome {
-    let any = |outcome: Outcome| kinds.iter().any(|kind| kind.verdict.outcome == outcome);
-    match (any(Outcome::Better), any(Outcome::Worse)) {
-        (true, true) => InputOutcome::Mixed,
-        (true, false) => InputOutcome::Better,
-        (false, true) => InputOutcome::Worse,
-        (false, false) => InputOutcome::NoDifference,
-    }
 }
 
 /// A group for which every run of both sides has figures.

@@ -5,7 +5,7 @@ use super::parts::Parts;
 use crate::differences::Difference;
 use crate::ratio::Ratio;
 use crate::standing::Standing;
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Outcome, Overall, Verdict};
 
 /// With fewer runs of a side nothing has limits: a single run does not show at all how much runs differ, and what is
 /// usual for wakeups is not usual for programs.
@@ -41,31 +41,6 @@ pub struct InputSummary {
     pub ended_by_signal: u64,
     /// Inputs of the script that were not put in, for that reason or another.
     pub not_put_in: u64,
-}
-
-/// How B compares with A, over all kinds of input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputOutcome {
-    /// Some kinds are faster, none slower.
-    Better,
-    /// Some kinds are slower, none faster.
-    Worse,
-    /// Some kinds are faster, others slower.
-    Mixed,
-    /// No kind shows a difference worth the name.
-    NoDifference,
-}
-
-impl InputOutcome {
-    /// The name used in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            InputOutcome::Better => "better",
-            InputOutcome::Worse => "worse",
-            InputOutcome::Mixed => "mixed",
-            InputOutcome::NoDifference => "no difference",
-        }
-    }
 }
 
 /// A group on one side.
@@ -144,7 +119,7 @@ pub struct InputComparison {
     /// Side B.
     pub b: InputSummary,
     /// How B compares with A: for the systems or for these runs only, as `standing` says.
-    pub outcome: InputOutcome,
+    pub outcome: Overall,
     /// What the outcome applies to.
     pub standing: Standing,
     /// How many runs of each side it would take to find the clearest of the estimated differences four times out of

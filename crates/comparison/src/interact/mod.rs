@@ -15,9 +15,7 @@ mod sides;
 mod tests;
 
 pub use compare::compare_inputs;
-pub use comparison::{
-    FigureComparison, GroupComparison, GroupSide, InputComparison, InputOutcome, InputSide, InputSummary,
-};
+pub use comparison::{FigureComparison, GroupComparison, GroupSide, InputComparison, InputSide, InputSummary};
 pub use figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 pub use gather::{GatherInputs, Group, InputRun};
 pub use parts::{Cause, ClearCause, KindDifference, PartDifference, Parts};

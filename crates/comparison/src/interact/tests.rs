@@ -5,7 +5,7 @@ mod made_up;
 
 use super::*;
 use crate::standing::Standing;
-use crate::verdict::Outcome;
+use crate::verdict::{Outcome, Overall};
 use made_up::{Machine, Made, Process};
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn figures(comparison: &InputComparison) -> Vec<(&Group, &FigureComparison)> {
 fn a_disk_is_found_and_named_and_nothing_else_is() {
     for (pairs, standing) in [(2, Standing::TooFewRuns { more: [1, 1] }), (3, Standing::Systems)] {
         let found = compared(&sides(Process::Steady, 7, pairs, 10e6));
-        assert_eq!((found.standing, found.outcome), (standing, InputOutcome::Worse));
+        assert_eq!((found.standing, found.outcome), (standing, Overall::Worse));
         let different: Vec<&GroupComparison> = found.different().collect();
         assert_eq!(different.len(), 1, "{different:?}");
         assert_eq!((different[0].group.kind.as_str(), different[0].verdict.outcome), ("enter", Outcome::Worse));
@@ -63,7 +63,7 @@ fn a_program_beside_itself_is_no_different() {
     let (mut alarms, mut comparisons) = (0, 0);
     for process in machines {
         for seed in 0..20 {
-            alarms += u64::from(compared(&sides(process, seed, 4, 0.0)).outcome != InputOutcome::NoDifference);
+            alarms += u64::from(compared(&sides(process, seed, 4, 0.0)).outcome != Overall::NoDifference);
             comparisons += 1;
         }
     }
@@ -75,7 +75,7 @@ fn one_run_a_side_claims_nothing() {
     let (mut figures_met, mut needed) = (0, 0);
     for seed in 0..20 {
         let found = compared(&sides(Process::Runs(0.7), seed, 1, 50e6));
-        assert_eq!((found.outcome, found.has_limits()), (InputOutcome::NoDifference, false));
+        assert_eq!((found.outcome, found.has_limits()), (Overall::NoDifference, false));
         assert!(found.different().next().is_none() && found.labels.iter().all(|label| !label.is_different()));
         for (_, figure) in figures(&found) {
             assert_eq!((figure.has_limits, figure.outcome()), (false, None));
@@ -145,7 +145,7 @@ fn another_pace_on_either_side_says_nothing_of_the_programs() {
     assert_eq!(compared(&sides).standing, Standing::Systems);
     sides[1].runs.iter_mut().for_each(|run| run.summary.pace = "full".to_owned());
     let found = compared(&sides);
-    assert_eq!((found.standing, found.outcome), (Standing::OtherPace, InputOutcome::Worse));
+    assert_eq!((found.standing, found.outcome), (Standing::OtherPace, Overall::Worse));
     let note = "the pace is human on A and full on B: what differs is how the program was used";
     assert!(found.notes.iter().any(|own| own == note), "{:?}", found.notes);
     assert!(found.differences.iter().any(|row| row.what == "pace"), "{:?}", found.differences);
@@ -185,8 +185,8 @@ proptest! {
         let [a, b] = sides(process, seed, pairs, disk);
         let (there, back) = (compare_inputs(&a, &b).unwrap(), compare_inputs(&b, &a).unwrap());
         let opposite = match there.outcome {
-            InputOutcome::Better => InputOutcome::Worse,
-            InputOutcome::Worse => InputOutcome::Better,
+            Overall::Better => Overall::Worse,
+            Overall::Worse => Overall::Better,
             same => same,
         };
         prop_assert_eq!(back.outcome, opposite);

@@ -5,7 +5,7 @@ use punctual_kernel::Refused;
 pub(crate) use punctual_kernel::other_thread::threads_of;
 pub(crate) use punctual_kernel::stat_line::processes;
 use punctual_kernel::stat_line::{StatLine, number_in_status};
-use punctual_recording::Asked;
+use punctual_recording::{Asked, FollowedThread};
 use regex::Regex;
 
 /// Threads of other programs: everything that any of the members names.
@@ -73,6 +73,25 @@ impl Selection {
     /// Whether a thread with this name is selected because of it.
     pub(crate) fn wants_name(&self, name: &str) -> bool {
         self.names.iter().any(|expression| expression.is_match(name))
+    }
+
+    /// Whether a thread is followed only because the command started it, and has none of the names that were asked for too: period,
+    /// limits and threshold are then for the threads that have one.
+    pub(super) fn is_context(&self, name: &str, tid: u32, process: u32) -> bool {
+        let is_asked_for = || self.threads.contains(&tid) || self.processes.contains(&process) || self.wants_name(name);
+        self.command && self.by_name() && !is_asked_for()
+    }
+
+    /// That no thread has a name that was asked for, in words, if the command's threads were followed and all of them are there for
+    /// context.
+    pub(super) fn only_context_in_words(&self, threads: &[FollowedThread]) -> Option<String> {
+        (!threads.is_empty() && threads.iter().all(|thread| thread.is_context)).then(|| {
+            let names: Vec<&str> = self.expressions().collect();
+            format!(
+                "no thread's name matched {}: no period, limit or threshold applied to the threads of the command",
+                names.join(" or ")
+            )
+        })
     }
 
     /// In words, one for each thing that was asked for.
@@ -200,6 +219,32 @@ mod tests {
         selection.command = true;
         let nobody = selection.nobody_in_words();
         assert!(nobody.ends_with(": threads named ^ff(mpeg|play)$, the command and all it starts"), "{nobody}");
+    }
+
+    #[test]
+    fn of_a_command_only_the_threads_with_the_names_are_judged() {
+        let context = |selection: &Selection| {
+            let threads = [("synth-audio", 8, 7), ("synth-loader", 9, 7)];
+            threads.map(|(name, tid, process)| selection.is_context(name, tid, process))
+        };
+        let mut selection = Selection { command: true, ..Selection::default() };
+        assert_eq!(context(&selection), [false, false], "no name was asked for");
+        selection.add_name("^synth-audio").unwrap();
+        assert_eq!(context(&selection), [false, true]);
+        assert_eq!(
+            context(&Selection { threads: vec![9], ..selection.clone() }),
+            [false, false],
+            "asked for by number"
+        );
+        assert_eq!(context(&Selection { command: false, processes: vec![7], ..selection.clone() }), [false, false]);
+        let thread = |is_context| FollowedThread { is_context, ..FollowedThread::default() };
+        assert_eq!(selection.only_context_in_words(&[thread(true), thread(false)]), None);
+        assert_eq!(
+            selection.only_context_in_words(&[thread(true), thread(true)]).as_deref(),
+            Some(
+                "no thread's name matched ^synth-audio: no period, limit or threshold applied to the threads of the command"
+            )
+        );
     }
 
     #[test]

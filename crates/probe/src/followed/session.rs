@@ -168,7 +168,7 @@ struct Session<'a> {
     cpus: Vec<u32>,
     times_before: Option<CpuTimes>,
     cpu_before: u64,
-    /// The largest total so far.
+    /// The largest total so far of a thread that is not there for context.
     longest_ns: u64,
     /// Whether any thread was followed at any time.
     anybody: bool,
@@ -267,6 +267,7 @@ impl Session<'_> {
                 continue;
             }
             let taken = self.table.take(record, writer);
+            let is_context = taken.as_ref().is_some_and(|(task, _)| self.is_context(*task, writer));
             let unseen = unseen(record, taken.is_some());
             if unseen > 0 {
                 self.unseen.push((record.tid, unseen));
@@ -275,7 +276,9 @@ impl Session<'_> {
                 if record.unobserved > 0 || record.lost > 0 || taken.is_none() {
                     watch.lost_sight_of(record.tid);
                 }
-                if let Some((_, wakeup)) = &taken {
+                // Whoever works on a request may have any name.
+                let is_watched = !is_context || self.plan.why.is_some_and(|settings| settings.stage == Stage::Request);
+                if let Some((_, wakeup)) = taken.as_ref().filter(|_| is_watched) {
                     let priority = kernel_priority(record.policy.into(), record.priority.into());
                     let name = || shown(&record.name);
                     watch.followed(wakeup, record.process, ended_by(&record.wake), pause(record), &name, priority);
@@ -299,14 +302,23 @@ impl Session<'_> {
         wanted
     }
 
+    /// Whether the thread of this task is there for context: its wakeups are recorded, and judged by nothing.
+    fn is_context(&mut self, task: usize, writer: &mut Writer) -> bool {
+        self.table.note_context(self.selection, writer);
+        writer.followed_mut().threads.get(task).is_some_and(|thread| thread.is_context)
+    }
+
     fn push(&mut self, task: usize, wakeup: Wakeup, writer: &mut Writer) {
-        self.longest_ns = self.longest_ns.max(wakeup.total_ns);
+        if !self.is_context(task, writer) {
+            self.longest_ns = self.longest_ns.max(wakeup.total_ns);
+        }
         writer.push(task, &wakeup);
         self.finished.push(wakeup);
     }
 
     fn count(&mut self, writer: &mut Writer) {
         self.table.count(self.programs.lost(), writer);
+        self.table.note_context(self.selection, writer);
         count_cpu_times(&self.cpus, self.times_before, writer);
         writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
     }
@@ -343,6 +355,8 @@ impl Session<'_> {
         if let Some(why) = self.patience.why_in_the_end() {
             writer.provenance_mut().fallbacks.push(why.to_owned());
         }
+        let only_context = self.selection.only_context_in_words(&writer.followed_mut().threads);
+        writer.provenance_mut().fallbacks.extend(only_context);
         // A thread that is found by name may only wait for the one that does the work.
         let seconds = as_of.saturating_sub(self.start) / 1_000_000_000;
         if self.selection.by_name() && writer.totals().counters.wakeups <= seconds {

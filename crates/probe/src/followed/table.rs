@@ -4,7 +4,7 @@ use super::records::{
     NAME_SIZE, RECORD_ENDED, RECORD_NO_WAKEUP, Record, SENT_HERE, Slot, WAKER_DEVICE, WAKER_SOFTIRQ, WAKER_THREAD,
     WAKER_TIMER, WAKER_VECTOR, Wake, shown,
 };
-use super::selection::{name_of, policy_of, process_of};
+use super::selection::{Selection, name_of, policy_of, process_of};
 use crate::shared::names::before_zero;
 use crate::shared::recent::{Placed, Recent};
 use punctual_kernel::other_thread::ThreadScheduling;
@@ -90,6 +90,8 @@ pub(super) struct Table {
     names: usize,
     /// The entry of those who are not told apart at all.
     others: Option<usize>,
+    /// Of how many threads of the recording it is noted whether they are there for context.
+    noted: usize,
 }
 
 impl Table {
@@ -258,6 +260,15 @@ impl Table {
         name[..length].copy_from_slice(&bytes[..length]);
         let process = process_of(tid)?;
         Some(self.task(Identity { tid, name, policy, priority }, process, writer))
+    }
+
+    /// Notes which of the threads that were added since the last time are there for context.
+    pub(super) fn note_context(&mut self, selection: &Selection, writer: &mut Writer) {
+        let threads = &mut writer.followed_mut().threads;
+        for thread in threads.iter_mut().skip(self.noted) {
+            thread.is_context = selection.is_context(&thread.name, thread.tid, thread.process);
+        }
+        self.noted = threads.len();
     }
 
     /// Tells the writer what was counted; `lost` is the number of all records for which there was no room.

@@ -434,7 +434,7 @@ mod tests {
         let mut requests = Requests::default();
         for (tid, process) in [(1, 10), (2, 10), (3, 20)] {
             let then = Pause::Waits { place: tid, call: Some(Call::Read) };
-            let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
+            let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, ran_ns: 1, until_ns: 2, then };
             assert_eq!(requests.next(tid, &stretch).count(), 0);
         }
         requests

@@ -8,8 +8,8 @@
 //!
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`: where a followed thread's request begins and ends; `request`: one that is over;
-//!   `looks`, `connections`, `socket_tables`: by which connections it comes.
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`: where a followed thread's request begins and ends; `request`: one of
+//!   them; `of_requests`: how many there were of which so much is known; `looks`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
@@ -25,6 +25,7 @@
 //! * `groups`, `disk_limits`: control groups.
 
 mod armers;
+mod behind;
 mod bounded_channel;
 mod budget;
 mod connections;
@@ -44,6 +45,7 @@ mod looks;
 mod maps;
 pub(crate) mod missed_runs;
 mod naming;
+mod of_requests;
 mod processes;
 pub(crate) mod program_files;
 pub(crate) mod programs;

@@ -3,12 +3,13 @@
 use super::symbols::{ProgramSymbols, offset_of_unnamed};
 use punctual_kernel::ending;
 use punctual_kernel::scheduling::Eager;
-use punctual_recording::episode::MAX_FRAMES;
+use punctual_recording::episode::{Frame, MAX_FRAMES};
 use punctual_recording::{Directory, Episode, rewrite_episodes};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Naming takes no longer than this; what is left then keeps its file and offset.
+/// Naming, with reading and writing the episodes for it, takes no longer than this; what is left then keeps its file and offset.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Nor does it go on when the measurement has been over for this long, since writing what waited is part of the end ...
 const END: Duration = Duration::from_secs(10);
@@ -27,11 +28,14 @@ pub(super) fn name_places(recording: &Directory, over: Instant) {
     let mut symbols = ProgramSymbols::new();
     let began = Instant::now();
     let _ = rewrite_episodes(recording, |episode| {
-        let has_time = |path: &str| match ending::is_asked() {
+        let is_in_time = || match ending::is_asked() {
             false => is_patient(over.elapsed(), began.elapsed()),
-            true => began.elapsed() < PATIENCE_ONCE_ASKED && is_small(path),
+            true => began.elapsed() < PATIENCE_ONCE_ASKED,
         };
+        let has_time = |path: &str| is_in_time() && (!ending::is_asked() || is_small(path));
         name_episode(&mut symbols, episode, &has_time);
+        // To read and write tens of megabytes takes seconds, too.
+        if is_in_time() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
 }
 
@@ -45,22 +49,19 @@ fn is_small(path: &str) -> bool {
 }
 
 fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &dyn Fn(&str) -> bool) {
+    let found = look_up(&episode.frames, &mut |path, offset| has_time(path).then(|| symbols.find(path, offset)));
     let mut frames = Vec::new();
     // What each frame becomes: more than one if functions were inlined.
     let mut becomes = Vec::with_capacity(episode.frames.len());
-    let mut paths = BTreeSet::new();
     for frame in &episode.frames {
-        let named = match offset_of_unnamed(frame) {
-            Some(offset) if has_time(&frame.module) => {
-                paths.insert(frame.module.clone());
-                symbols.find(&frame.module, offset)
-            }
-            _ => vec![frame.clone()],
-        };
         let first = frames.len() as u32;
-        frames.extend(named);
+        match offset_of_unnamed(frame).and_then(|offset| found.get(&(frame.module.as_str(), offset))) {
+            Some(named) => frames.extend_from_slice(named),
+            None => frames.push(frame.clone()),
+        }
         becomes.push(first..frames.len() as u32);
     }
+    let paths: BTreeSet<String> = found.into_keys().map(|(path, _)| path.to_owned()).collect();
     for sample in &mut episode.samples {
         let named = sample.frames.iter().filter_map(|&frame| becomes.get(frame as usize).cloned()).flatten();
         // Inlining has no limit, but readers refuse deeper stacks. The outermost frames go.
@@ -70,9 +71,56 @@ fn name_episode(symbols: &mut ProgramSymbols, episode: &mut Episode, has_time: &
     episode.builds = paths.into_iter().filter_map(|path| symbols.build_id(&path).map(|build| (path, build))).collect();
 }
 
+/// What `find` says of the places that have no name yet, by their files and offsets. It is asked for one file after the other, in
+/// the order in which they first come: memory does not hold what it takes to look into many large ones at once.
+fn look_up<'a>(
+    frames: &'a [Frame],
+    find: &mut dyn FnMut(&str, u64) -> Option<Vec<Frame>>,
+) -> BTreeMap<(&'a str, u64), Vec<Frame>> {
+    let mut files: Vec<(&str, BTreeSet<u64>)> = Vec::new();
+    for frame in frames {
+        let Some(offset) = offset_of_unnamed(frame) else { continue };
+        match files.iter_mut().find(|(path, _)| *path == frame.module) {
+            Some((_, offsets)) => {
+                offsets.insert(offset);
+            }
+            None => files.push((frame.module.as_str(), BTreeSet::from([offset]))),
+        }
+    }
+    let mut found = BTreeMap::new();
+    for (path, offsets) in files {
+        for offset in offsets {
+            if let Some(named) = find(path, offset) {
+                found.insert((path, offset), named);
+            }
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_looked_up_file_by_file_and_each_once() {
+        let frame = |function: &str, module: &str| Frame { function: function.to_owned(), module: module.to_owned() };
+        let frames = [
+            frame("z+0x20", "/bin/z"),
+            frame("a+0x8", "/bin/a"),
+            frame("schedule", "kernel"),
+            frame("z+0x10", "/bin/z"),
+            frame("a+0x8", "/bin/a"),
+        ];
+        let mut asked = Vec::new();
+        let found = look_up(&frames, &mut |path, offset| {
+            asked.push((path.to_owned(), offset));
+            (path == "/bin/a").then(|| vec![frame("work", path)])
+        });
+        let of = |path: &str, offset| (path.to_owned(), offset);
+        assert_eq!(asked, [of("/bin/z", 0x10), of("/bin/z", 0x20), of("/bin/a", 8)]);
+        assert_eq!(found, BTreeMap::from([(("/bin/a", 8), vec![frame("work", "/bin/a")])]));
+    }
 
     #[test]
     fn naming_ends_soon_after_the_measurement() {

@@ -1,4 +1,4 @@
-//! A request of a followed thread that is over, and what is known of it.
+//! A request of a followed thread, and what is known of it.
 
 /// A request that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +27,44 @@ pub(crate) struct Known {
     /// nobody within it; or a timer of its own begins it, and its waits are for answers, or its timer is a clock. Others may hold a wait for the
     /// next request, or be parts of one.
     pub(crate) is_bounded: bool,
+    /// When its timer was due, ns, if it begins without that, because its loop was behind and went on at once.
+    pub(crate) due_ns: Option<u64>,
+    /// Whether it may be several requests of a loop that was behind its timer: it took longer than the period, and waited more often than
+    /// one does.
+    pub(crate) may_be_several: bool,
+    /// Whether it begins with what comes by a connection that its program asked for: of a client without a timer that is the answer, and the wait for it
+    /// is in no request.
+    pub(crate) is_after_answer: bool,
+}
+
+/// A request that is not over.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Open {
+    pub(super) expected_ns: u64,
+    /// Where its thread waited before; 0: not known.
+    pub(super) place: u32,
+    /// Of its waits so far.
+    pub(super) known: Known,
+    pub(super) waits: u32,
+    /// Since when it waits, ns, if nothing says that this ends the request.
+    pub(super) waits_since: Option<u64>,
+    /// Whether it begins with the end of a sleep, or whatever else a timer ends, or would if its loop were not behind.
+    pub(super) is_by_timer: bool,
+    /// Whether it begins where its thread waits for several things.
+    pub(super) is_of_several: bool,
+    /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
+    pub(super) unclear_waits: Option<u32>,
 }
 
 impl Known {
     /// Whether it surely holds no wait for the next request.
     pub(crate) fn is_sure(self) -> bool {
-        self.is_by_own_timer && !self.may_be_part || self.is_asked_for && self.waits_for_answers
+        self.is_by_own_timer && !self.may_be_part && !self.may_be_several || self.is_asked_for && self.waits_for_answers
+    }
+
+    /// Whether none of its waits is for the next request, because where it begins is known, or what it waits for: what somebody asks for, or the answer
+    /// to what its thread asked for at once.
+    pub(super) fn is_known_to_begin(self) -> bool {
+        self.is_asked_for || self.due_ns.is_some() && self.waits_for_answers
     }
 }

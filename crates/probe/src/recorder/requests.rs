@@ -6,10 +6,12 @@
 //! thread waits for it again: at the same place of its program or, for a timer, anywhere. A wait for a source of a
 //! better kind (see [`quality`]) than the one assumed so far makes that its source from then on; so does one for what comes
 //! by a connection that the thread's program accepted ([`super::looks`]), also in a call that waits for several. Every other wait is part of
-//! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection.
+//! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
+use super::behind::Usual;
 use super::connections::{Connection, Programs, WaitedFor};
 use super::late_wakeup::Connections;
+use super::request::Open;
 pub(crate) use super::request::{Known, Request};
 use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
@@ -48,6 +50,8 @@ struct Thread {
     sleeps: u8,
     /// ... and for how long each time.
     lengths: Sleeps,
+    /// How often it waits within a request.
+    usual: Usual,
     /// Where it waits for answers.
     asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -72,21 +76,6 @@ struct Thread {
     has_accepted: bool,
     /// ... or was seen to have none.
     accepted_none: bool,
-}
-
-struct Open {
-    expected_ns: u64,
-    /// Of its waits so far.
-    known: Known,
-    waits: u32,
-    /// Since when it waits, ns, if nothing says that this ends the request.
-    waits_since: Option<u64>,
-    /// Whether it begins with the end of a sleep, or whatever else a timer ends.
-    is_by_timer: bool,
-    /// Whether it begins where its thread waits for several things.
-    is_of_several: bool,
-    /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
-    unclear_waits: Option<u32>,
 }
 
 /// What is known about the followed threads' requests.
@@ -430,25 +419,34 @@ impl Thread {
             }
             self.source.get_or_insert(Source { place: 0, quality: BY_A_TIMER });
         }
-        let by = stretch.ended_by;
+        let Stretch { expected_ns, ended_by: by, .. } = *stretch;
         let is_within = |(place, call)| self.is_for_answers(place) || self.sleeps_within(place, call, Some(by));
         if self.at.is_some_and(is_within) {
             return;
         }
-        let is_bounded = self.at.is_some_and(|(place, _)| self.is_asked_at(place));
+        let (place, call) = self.at.unwrap_or_default();
+        // With an answer a loop with a timer goes on, and at most sends the next request at once.
+        let has_timer = self.source.is_some_and(Source::is_timer) && !self.is_source(place);
+        if by != EndedBy::Timer && has_timer && self.answered.contains(&place) {
+            let due_ns = self.lengths.last_due_ns(stretch.ran_ns).filter(|_| self.accepted_none);
+            self.open = self.usual.resumed(stretch, due_ns);
+            return;
+        }
+        let (is_bounded, is_by_own_timer) = (self.is_asked_at(place), self.is_by_own_timer(stretch));
         let is_asked_for = is_bounded && by != EndedBy::Timer;
-        let is_by_own_timer = self.is_by_own_timer(stretch);
-        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, may_be_part: false, is_bounded };
-        let is_of_several = self.at.is_some_and(|(_, call)| call == Some(Call::Poll));
-        let is_by_timer = by == EndedBy::Timer && !self.at.is_some_and(|(place, _)| self.accepted.contains(&place));
-        let unclear_waits = self.waits_unclearly().then_some(0);
-        let (expected_ns, waits_since) = (stretch.expected_ns, None);
-        self.open = Some(Open { expected_ns, known, waits: 0, waits_since, is_by_timer, is_of_several, unclear_waits });
+        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, is_bounded, ..Known::default() };
+        let is_by_timer = by == EndedBy::Timer && !self.accepted.contains(&place);
+        let (is_of_several, unclear_waits) = (call == Some(Call::Poll), self.waits_unclearly().then_some(0));
+        self.open =
+            Some(Open { expected_ns, place, known, is_by_timer, is_of_several, unclear_waits, ..Open::default() });
     }
 
     /// The request that is over, if one has begun.
     fn over(&mut self, end_ns: u64) -> Option<Request> {
-        let Open { expected_ns, known, waits, is_by_timer, is_of_several, unclear_waits, .. } = self.open.take()?;
+        let open = self.open.take()?;
+        let Open { expected_ns, known, waits, is_by_timer, is_of_several, unclear_waits, .. } = open;
+        let may_be_several = self.usual.over(&open, end_ns, self.lengths.period_ns());
+        let is_after_answer = !is_by_timer && self.asked.contains(&open.place);
         if let Some(waits) = unclear_waits.filter(|waits| is_by_timer && *waits > 0) {
             self.varies |= self.unclear_waits.replace(waits).is_some_and(|before| before != waits);
         }
@@ -458,8 +456,10 @@ impl Thread {
         let may_be_part =
             is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
         let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
-        let is_bounded = !may_be_part && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
-        Some(Request { expected_ns, end_ns, known: Known { may_be_part, is_bounded, ..known } })
+        let is_bounded = !(may_be_part || may_be_several || is_after_answer)
+            && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
+        let known = Known { may_be_part, may_be_several, is_after_answer, is_bounded, ..known };
+        Some(Request { expected_ns, end_ns, known })
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.
@@ -480,13 +480,17 @@ impl Thread {
             Pause::Ends => true,
         };
         if is_over {
+            self.open = self.open.filter(|open| !open.is_not_sent());
             return self.over(stretch.until_ns);
         }
+        let next = self.open.as_ref().and_then(|open| self.usual.next(open, stretch, self.lengths.period_ns()));
+        let over = next.and_then(|_| self.over(stretch.ran_ns));
+        self.open = next.or_else(|| self.open.take());
         if let Some(open) = &mut self.open {
             open.waits += 1;
             open.waits_since = Some(stretch.until_ns);
         }
-        None
+        over
     }
 }
 

@@ -190,7 +190,7 @@ fn threads_that_ended_in_a_program_that_accepts_connections_are_counted() {
     play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
     for (tid, process, expected) in [(TID + 1, PROCESS, 1), (TID + 2, PROCESS, 2), (TID + 3, PROCESS + 1, 2)] {
         let (ended_by, then) = (EndedBy::Thread, Pause::Ends);
-        let stretch = Stretch { process, expected_ns: 1, ended_by, until_ns: 2, then };
+        let stretch = Stretch { process, expected_ns: 1, ended_by, ran_ns: 1, until_ns: 2, then };
         assert_eq!((play.requests.next(tid, &stretch).count(), play.requests.ended()), (0, expected));
     }
     // It has read its requests itself.

@@ -1,5 +1,7 @@
 use super::*;
 
+#[path = "requests_behind_tests.rs"]
+mod late_loops;
 #[path = "requests_loops_tests.rs"]
 mod loops;
 
@@ -25,7 +27,8 @@ impl Play {
     fn stretch(&mut self, ended_by: EndedBy, then: Pause) -> &mut Play {
         let expected_ns = self.now + 10;
         self.now = expected_ns + 5;
-        let stretch = Stretch { process: PROCESS, expected_ns, ended_by, until_ns: self.now, then };
+        let (ran_ns, until_ns) = (expected_ns + 1, self.now);
+        let stretch = Stretch { process: PROCESS, expected_ns, ended_by, ran_ns, until_ns, then };
         for request in self.requests.next(TID, &stretch) {
             self.over.push((request.expected_ns, request.end_ns));
             self.known.push(request.known);
@@ -154,7 +157,8 @@ fn whoever_ends_or_is_lost_is_forgotten() {
     assert!(play.over().iter().all(|(start, _)| *start > 45), "{:?}", play.over);
     for tid in 0..MAX_THREADS as u32 + 5 {
         let then = waits(IDLE, Call::Sleep);
-        let stretch = Stretch { process: PROCESS, expected_ns: 1, ended_by: EndedBy::Timer, until_ns: 2, then };
+        let stretch =
+            Stretch { process: PROCESS, expected_ns: 1, ended_by: EndedBy::Timer, ran_ns: 1, until_ns: 2, then };
         assert!(play.requests.next(tid, &stretch).count() <= 1);
     }
     assert!(play.requests.threads.len() <= MAX_THREADS);
@@ -375,7 +379,7 @@ fn a_look_at_one_thread_counts_for_all_of_its_program() {
     for tid in 1..=1_000 {
         let then = waits(IDLE, Call::Read);
         let process = if tid <= 999 { PROCESS } else { PROCESS + 1 };
-        let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, until_ns: 2, then };
+        let stretch = Stretch { process, expected_ns: 1, ended_by: EndedBy::Thread, ran_ns: 1, until_ns: 2, then };
         assert_eq!(requests.next(tid, &stretch).count(), 0);
     }
     let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };

@@ -5,6 +5,10 @@
 const SAME_NS: u64 = 100_000;
 /// How much two times between ends may differ that a program computed as equal, ns.
 const EXACT_NS: u64 = 2_000;
+/// No shorter period is looked for, ns: almost any time is a multiple of a very short one.
+const MIN_PERIOD_NS: u64 = 50_000;
+/// So many times as many times between ends have to be multiples of a period as are not.
+const TO_OTHERS: u32 = 8;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
 
@@ -19,6 +23,11 @@ pub(super) struct Sleeps {
     /// How many ended as long after the one before as that after the one before it, to the clock's precision, and how many did not.
     regular: u32,
     irregular: u32,
+    /// The shortest time between two ends that the one before or after it is a multiple of, ns, ...
+    period_ns: Option<u64>,
+    /// ... how many of those after it were, and how many were not.
+    multiples: u32,
+    others: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -40,6 +49,7 @@ impl Sleeps {
         {
             let count = if before_ns.abs_diff(after_ns) <= EXACT_NS { &mut self.regular } else { &mut self.irregular };
             *count = count.saturating_add(1);
+            self.note_step(before_ns, after_ns);
             match (are_same(last.length_ns, sleep.length_ns), are_same(before_ns, after_ns)) {
                 (true, false) => self.for_a_while = self.for_a_while.saturating_add(1),
                 (false, _) => self.of_another_length = self.of_another_length.saturating_add(1),
@@ -47,6 +57,33 @@ impl Sleeps {
                 (true, true) => {}
             }
         }
+    }
+
+    /// Whoever is behind sleeps only once it has caught up: some periods later.
+    fn note_step(&mut self, before_ns: u64, after_ns: u64) {
+        let shorter_ns = before_ns.min(after_ns);
+        let is_of_shorter = is_multiple(before_ns.max(after_ns), shorter_ns);
+        match self.period_ns {
+            Some(period_ns) if is_multiple(after_ns, period_ns) => self.multiples = self.multiples.saturating_add(1),
+            Some(period_ns) if !(is_of_shorter && is_multiple(period_ns, shorter_ns)) => {
+                self.others = self.others.saturating_add(1);
+            }
+            _ if is_of_shorter => (self.period_ns, self.multiples, self.others) = (Some(shorter_ns), 1, 0),
+            _ => {}
+        }
+    }
+
+    /// Its period, ns, if it sleeps until times that lie such periods apart.
+    pub(super) fn period_ns(&self) -> Option<u64> {
+        let is_known = self.multiples >= MIN_SEEN && self.multiples >= self.others.saturating_mul(TO_OTHERS);
+        self.period_ns.filter(|_| is_known)
+    }
+
+    /// When it was last due to wake by a time, ns, if it has a period.
+    pub(super) fn last_due_ns(&self, at_ns: u64) -> Option<u64> {
+        let (period_ns, last_ns) = (self.period_ns()?, self.last?.due_ns);
+        let periods = at_ns.checked_sub(last_ns)? / period_ns;
+        Some(last_ns + periods * period_ns)
     }
 
     /// Whether it sleeps for a while, and not until a time.
@@ -57,6 +94,15 @@ impl Sleeps {
     /// Whether they mostly end in equal steps, as those of a loop with a period do.
     pub(super) fn are_regular(&self) -> bool {
         self.regular >= MIN_SEEN && self.regular > self.irregular
+    }
+}
+
+/// Whether a time is one or more of another, to the clock's precision.
+fn is_multiple(ns: u64, of_ns: u64) -> bool {
+    let is_long_enough = of_ns >= MIN_PERIOD_NS && ns.saturating_add(EXACT_NS) >= of_ns;
+    is_long_enough && {
+        let rest_ns = ns % of_ns;
+        rest_ns.min(of_ns - rest_ns) <= EXACT_NS
     }
 }
 
@@ -71,14 +117,37 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// Sleeps of these lengths, ms, each after so much work, ms.
-    fn slept(sleeps: &[(u64, u64)]) -> (bool, bool) {
+    fn after(sleeps: &[(u64, u64)]) -> Sleeps {
         let (mut found, mut now_ns) = (Sleeps::default(), 0);
         for (work, length) in sleeps {
             let since_ns = now_ns + work * MS;
             now_ns = since_ns + length * MS;
             found.slept(since_ns, now_ns);
         }
+        found
+    }
+
+    fn slept(sleeps: &[(u64, u64)]) -> (bool, bool) {
+        let found = after(sleeps);
         (found.are_for_a_while(), found.are_regular())
+    }
+
+    #[test]
+    fn a_period_is_known_also_of_whoever_is_behind_now_and_then() {
+        for (sleeps, expected, what) in [
+            (&[(1, 19), (5, 15), (1, 19), (12, 8)][..], Some(20), "always in time"),
+            (&[(1, 19), (5, 15), (1, 19), (70, 10), (1, 19), (25, 15), (1, 19)][..], Some(20), "behind twice"),
+            (&[(1, 19), (30, 10), (30, 10), (1, 19), (1, 19), (1, 19)][..], Some(20), "behind at first"),
+            (&[(0, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], None, "sleeps for a while"),
+            (
+                &[(0, 12), (0, 12), (0, 12), (40, 12), (0, 12), (0, 12), (7, 12)][..],
+                None,
+                "several sleeps for a while in a row",
+            ),
+            (&[(1, 19), (1, 19), (1, 19)][..], None, "too few"),
+        ] {
+            assert_eq!(after(sleeps).period_ns(), expected.map(|ms: u64| ms * MS), "{what}");
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Stretch {
     pub(crate) expected_ns: u64,
     /// By what.
     pub(crate) ended_by: EndedBy,
+    /// When it ran.
+    pub(crate) ran_ns: u64,
     /// When it slept again.
     pub(crate) until_ns: u64,
     pub(crate) then: Pause,

@@ -267,14 +267,18 @@ pub(super) struct ProgramSymbols {
     opened: HashMap<String, Option<ProgramFile>>,
     /// How much of them was copied, bytes.
     copied: u64,
-    /// If this process takes more than this, bytes, it lets go of the files.
+    /// If this process takes more than this, bytes, it lets go of the files before it opens another.
     max_bytes: u64,
+    /// What it took once the last file had been looked into for the first time, bytes; `None` until then.
+    with_last_file: Option<u64>,
 }
 
 const REMEMBERED: usize = 50_000;
 /// How much memory what was read of files, and what it takes to find something in them, may occupy, bytes, except for
 /// the last file.
 const MAX_FILES_BYTES: u64 = 96 << 20;
+/// The last file, which may take more than that by itself, is let go of when it takes this much more, bytes.
+const MAX_GROWTH_BYTES: u64 = 16 << 20;
 /// If more than this was copied of files, bytes, they are let go of before the next one is opened.
 const MAX_COPIED_BYTES: u64 = 32 << 20;
 /// How many files are open at once.
@@ -300,6 +304,7 @@ impl ProgramSymbols {
             opened: HashMap::new(),
             copied: 0,
             max_bytes: resident_bytes() + MAX_FILES_BYTES,
+            with_last_file: None,
         }
     }
 
@@ -314,7 +319,8 @@ impl ProgramSymbols {
         }
         let frames = self.look_up(path, offset);
         self.found.insert(key, frames.clone());
-        if resident_bytes() > self.max_bytes {
+        let with_last_file = *self.with_last_file.get_or_insert_with(resident_bytes);
+        if resident_bytes() > self.max_bytes.max(with_last_file + MAX_GROWTH_BYTES) {
             self.forget_files();
         }
         frames
@@ -330,7 +336,7 @@ impl ProgramSymbols {
     /// The path of a program's file, as opened, and whether files that it names may be opened too.
     fn open(&mut self, path: &str) -> Option<(PathBuf, bool)> {
         if !self.opened.contains_key(path) {
-            if self.copied > MAX_COPIED_BYTES {
+            if self.copied > MAX_COPIED_BYTES || !self.opened.is_empty() && resident_bytes() > self.max_bytes {
                 self.forget_files();
             }
             if self.opened.len() >= MAX_OPEN {
@@ -339,6 +345,7 @@ impl ProgramSymbols {
             let opened = ProgramFile::open(path);
             self.copied += opened.as_ref().map_or(0, |file| file.copied);
             self.opened.insert(path.to_owned(), opened);
+            self.with_last_file = None;
         }
         let file = self.opened.get(path)?.as_ref()?;
         Some((file.path.clone(), file.is_trusted))
@@ -409,8 +416,7 @@ mod tests {
     fn functions_that_a_library_offers_have_names_though_it_is_stripped() {
         let address = libc::clock_gettime as *const () as u64;
         let frame = place(&mappings(std::process::id()), address + 8);
-        let offset = offset_of_unnamed(&frame).unwrap();
-        let found = ProgramSymbols::new().find(&frame.module, offset);
+        let found = ProgramSymbols::new().find(&frame.module, offset_of_unnamed(&frame).unwrap());
         assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?} of {frame:?}");
     }
 
@@ -422,7 +428,9 @@ mod tests {
         let mut symbols = ProgramSymbols { max_bytes: 0, ..ProgramSymbols::new() };
         let found = symbols.find(&frame.module, offset);
         assert!(found.last().unwrap().function.contains("clock_gettime"), "{found:?}");
-        assert!(symbols.opened.is_empty());
+        assert_eq!(symbols.opened.keys().collect::<Vec<_>>(), [&frame.module]);
+        symbols.find("/proc/self/exe", 0);
+        assert_eq!(symbols.opened.keys().collect::<Vec<_>>(), ["/proc/self/exe"]);
         assert_eq!(symbols.find(&frame.module, offset), found);
     }
 

@@ -10,14 +10,15 @@ use super::late_wakeup::LateWakeup;
 use super::looks::Looks;
 use super::missed_runs::MissedRuns;
 use super::naming::name_places;
+use super::of_requests::OfRequests;
 use super::programs::FlightRecorder;
 use super::requests::{EndedBy, Known, Pause, Requests, Stretch};
 use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
 use punctual_recording::{
-    Directory, Distribution, EpisodeWriter, HandlerSum, RecorderSummary, RequestTimes, Stage, Wakeup, format_ns,
-    write_handler_sums, write_recorder_summary,
+    Directory, Distribution, EpisodeWriter, HandlerSum, RecorderSummary, Stage, Wakeup, format_ns, write_handler_sums,
+    write_recorder_summary,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -213,11 +214,12 @@ impl Watch {
         priority: i16,
     ) {
         let Some(work_ns) = wakeup.work_ns else { return self.requests.lost_sight_of(wakeup.tid) };
-        let until_ns = wakeup.expected_ns + wakeup.total_ns + work_ns;
-        let stretch = Stretch { process, expected_ns: wakeup.expected_ns, ended_by, until_ns, then };
+        let ran_ns = wakeup.expected_ns + wakeup.total_ns;
+        let until_ns = ran_ns + work_ns;
+        let stretch = Stretch { process, expected_ns: wakeup.expected_ns, ended_by, ran_ns, until_ns, then };
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
-            self.of_requests.count(request.known);
+            self.of_requests.count(&request, self.threshold_ns);
             self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
@@ -259,7 +261,7 @@ impl Watch {
         connections.is_unknown &= self.looks.go_on();
         // A program that accepts some has others then. Where somebody is known to ask, a request is told from an answer without them.
         let has_others = connections.accepted.is_empty() && self.requests.has_accepted(wakeup.tid);
-        connections.is_unknown |= has_others && !known.is_asked_for;
+        connections.is_unknown |= has_others && !known.is_known_to_begin();
         // Nor does anything tell one from the other by a pipe.
         connections.is_unknown |= connections.accepted.is_empty() && known.may_be_part;
         let late = LateWakeup {
@@ -270,7 +272,7 @@ impl Watch {
             expected_ns,
             end_ns: expected_ns + value_ns,
             stage: self.settings.stage,
-            is_asked_for: known.is_asked_for,
+            is_asked_for: known.is_known_to_begin(),
             waits_for_answers: known.waits_for_answers,
             connections,
         };
@@ -372,7 +374,7 @@ impl Watch {
         summary.cut_requests = self.requests.cut();
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
-            summary.request_times = request_times(&self.values, self.of_requests);
+            summary.request_times = self.of_requests.times(&self.values);
             summary.ended_threads = self.requests.ended();
         }
         if let Some(written) = self.writing.written() {
@@ -436,47 +438,5 @@ impl Watch {
         }
         written?;
         failed.map_or(Ok(summary), Err)
-    }
-}
-
-/// How much is known of requests, by how many of them, see [`RequestTimes`].
-#[derive(Debug, Clone, Copy, Default)]
-struct OfRequests {
-    sure: u64,
-    maybe_parts: u64,
-    assumed: u64,
-}
-
-impl OfRequests {
-    fn count(&mut self, known: Known) {
-        self.sure += u64::from(known.is_sure());
-        self.maybe_parts += u64::from(known.may_be_part);
-        self.assumed += u64::from(!known.is_bounded);
-    }
-}
-
-/// How long requests took, of which so much is known; `None` if there are none.
-fn request_times(times: &Distribution, known: OfRequests) -> Option<RequestTimes> {
-    let OfRequests { sure, maybe_parts, assumed } = known;
-    // A quantile is given only where at least one value lies beyond it.
-    let p99_ns = if times.count() >= 100 { times.quantile(0.99) } else { None };
-    Some(RequestTimes { p50_ns: times.quantile(0.5)?, p99_ns, max_ns: times.max()?, sure, maybe_parts, assumed })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
-        let mut times = Distribution::new();
-        let known = OfRequests { sure: 7, maybe_parts: 2, assumed: 5 };
-        assert_eq!(request_times(&times, known), None);
-        times.record_n(1_000, 99);
-        let few = RequestTimes { p50_ns: 1_000, p99_ns: None, max_ns: 1_000, sure: 7, maybe_parts: 2, assumed: 5 };
-        assert_eq!(request_times(&times, known), Some(few));
-        times.record(50_000);
-        let found = request_times(&times, OfRequests::default()).unwrap();
-        assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 }

@@ -144,10 +144,9 @@ pub(crate) fn conclude(
 }
 
 fn judge(plan: &Plan, writer: &Writer) -> Vec<Limit> {
-    let mut limits: Vec<Limit> =
-        plan.limits.iter().map(|limit| limit.judge(|stage| writer.distribution(stage))).collect();
+    let mut limits: Vec<Limit> = plan.limits.iter().map(|limit| limit.judge(|stage| writer.judged(stage))).collect();
     if let Some(limit_ns) = plan.break_ns {
-        let found_ns = writer.distribution(Stage::Total).max();
+        let found_ns = writer.judged(Stage::Total).max();
         let exceeded = found_ns.is_some_and(|found| found > limit_ns);
         limits.push(Limit { what: "any wakeup".to_owned(), limit_ns, found_ns, exceeded, stage: None });
     }

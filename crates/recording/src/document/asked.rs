@@ -1,6 +1,8 @@
 //! Whom a user wants to follow, and the words for it in a recording.
 
 use crate::document::contents::{Document, Followed, LoadInfo, NO_LOAD};
+use crate::{Distribution, Stage};
+use std::collections::HashSet;
 use std::fmt;
 
 const PROCESS: &str = "process ";
@@ -25,6 +27,25 @@ impl Followed {
     /// Whether these are the threads of the command that was started; then it was not a load.
     pub fn is_of_the_command(&self) -> bool {
         self.asked.iter().any(|words| Asked::parse(words) == Some(Asked::Command))
+    }
+
+    /// The names of the threads to which the period applies; none without one.
+    pub fn loop_names(&self) -> Vec<String> {
+        let loops = self.threads.iter().filter(|thread| self.period_ns.is_some() && !thread.is_context);
+        loops.map(|thread| thread.name.clone()).collect()
+    }
+
+    /// The ids of the threads that are there for context, by the last name of each.
+    pub fn context(&self) -> HashSet<u32> {
+        let mut context = HashSet::new();
+        for thread in &self.threads {
+            if thread.is_context {
+                context.insert(thread.tid);
+            } else {
+                context.remove(&thread.tid);
+            }
+        }
+        context
     }
 }
 
@@ -52,6 +73,22 @@ impl Document {
     pub fn load_beside(&self) -> &str {
         let load = &self.provenance.load;
         self.measured_command().map_or_else(|| load.name_or_none(), |(beside, _)| beside)
+    }
+
+    /// Every value of a stage to which limits apply, over all tasks: those of threads that are there for context do not count.
+    pub fn judged(&self, stage: Stage) -> Distribution {
+        let context = self.context_measures();
+        self.distributions.sum(|key| key.stage == stage && !context.contains(key.measure.as_str()))
+    }
+
+    /// The measures that only threads have which are there for context.
+    pub fn context_measures(&self) -> HashSet<&str> {
+        let threads = || self.tasks.iter().zip(self.followed.iter().flat_map(|followed| &followed.threads));
+        let of = |is_context: bool| {
+            let those = threads().filter(move |(_, thread)| thread.is_context == is_context);
+            those.map(|(task, _)| task.measure.as_str()).collect::<HashSet<&str>>()
+        };
+        &of(true) - &of(false)
     }
 
     fn measured_command(&self) -> Option<(&str, &str)> {
@@ -86,6 +123,7 @@ impl fmt::Display for Asked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FollowedThread;
 
     #[test]
     fn the_command_is_told_from_the_load_beside_it() {
@@ -101,6 +139,25 @@ mod tests {
         assert_eq!(load("x./my-loop 120", &[own]).split_command(), None);
         assert_eq!(load("mixed", &[&["stress-ng"]]).split_command(), None);
         assert_eq!(load("none", &[]).split_command(), None);
+    }
+
+    #[test]
+    fn a_thread_counts_by_its_last_name() {
+        let thread = |tid, is_context| FollowedThread { tid, is_context, ..FollowedThread::default() };
+        let threads = vec![thread(1, true), thread(2, false), thread(3, true), thread(1, false), thread(2, true)];
+        let followed = Followed { threads, ..Followed::default() };
+        assert_eq!(followed.context(), HashSet::from([2, 3]));
+    }
+
+    #[test]
+    fn a_period_applies_to_what_is_not_there_for_context() {
+        let thread =
+            |name: &str, is_context| FollowedThread { name: name.to_owned(), is_context, ..FollowedThread::default() };
+        let threads = vec![thread("synth-audio", false), thread("synth-loader", true)];
+        for (period_ns, names) in [(None, vec![]), (Some(1_333_333), vec!["synth-audio"])] {
+            let followed = Followed { period_ns, threads: threads.clone(), ..Followed::default() };
+            assert_eq!(followed.loop_names(), names, "{period_ns:?}");
+        }
     }
 
     #[test]

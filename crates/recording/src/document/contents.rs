@@ -82,6 +82,9 @@ pub struct FollowedThread {
     /// threads that had ended by then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
+    /// Whether it is there for context, judged by nothing: of the followed command, with none of the names asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_context: bool,
 }
 
 /// The kind of what wakes threads.

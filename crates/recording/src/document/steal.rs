@@ -7,6 +7,11 @@ use crate::format::units::format_ns;
 const STEPS: &str = "steps of 10 ms";
 
 impl Counters {
+    /// Whether so much of what was late, ns, is host steal that half of it or more may be.
+    pub fn are_mostly_steal(late_ns: u64, steal_ns: Option<u64>) -> bool {
+        late_ns > 0 && steal_ns.is_some_and(|steal_ns| steal_ns.saturating_mul(2) >= late_ns)
+    }
+
     /// Whether the finer counter, which wakeups are held against, saw more than that of the whole run.
     fn is_finer_more(&self) -> bool {
         self.wakeup_steal_ns.zip(self.steal_ns).is_some_and(|(within, whole)| within > whole)

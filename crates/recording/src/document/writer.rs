@@ -281,8 +281,19 @@ impl Writer {
 
     /// What has been measured so far of a stage, over all tasks.
     pub fn distribution(&self, stage: Stage) -> Distribution {
+        self.sum_of(stage, |_| true)
+    }
+
+    /// The same over all tasks to which limits apply, as [`Document::judged`].
+    pub fn judged(&self, stage: Stage) -> Distribution {
+        let context = self.document.context_measures();
+        self.sum_of(stage, |measure| !context.contains(measure))
+    }
+
+    fn sum_of(&self, stage: Stage, is_wanted: impl Fn(&str) -> bool) -> Distribution {
         let mut sum = Distribution::new();
-        for (_, distributions) in self.measures.iter().flat_map(|measure| &measure.by_cpu) {
+        let measures = self.measures.iter().filter(|measure| is_wanted(&measure.name));
+        for (_, distributions) in measures.flat_map(|measure| &measure.by_cpu) {
             if let Some(own) = distributions.get(stage as usize) {
                 sum.add(own);
             }

@@ -193,7 +193,8 @@ pub struct Episode {
     /// else's thread, when it is switched in), [`Stage::Response`], which ends when the thread sleeps until it is woken
     /// for something new, or [`Stage::Request`], which ends when it waits for the next unit of its work.
     pub stage: Stage,
-    /// Whether a request is known to begin as somebody asks the late thread for something, by a connection that it accepted.
+    /// Whether a request is known to begin as somebody asks the late thread for something, by a connection that it accepted; or as the thread goes on
+    /// with the next one at once, because its loop is behind its timer, and waits only for answers.
     pub is_asked_for: bool,
     /// Whether all waits of a request for others are for what comes by connections that the thread asked for: none is for the next
     /// request then, unless it gets its requests by those.

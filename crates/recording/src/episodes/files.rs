@@ -2,7 +2,7 @@
 
 use crate::episodes::episode::Episode;
 use crate::episodes::place::{EPISODES, directory};
-use crate::episodes::read::{Lines, read_episodes};
+use crate::episodes::read::{Lines, Met, parse};
 use crate::episodes::summary::RecorderSummary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::directory::{Directory, temporary_for};
@@ -10,6 +10,7 @@ use crate::format::json_file::{read_json, write_json};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// The time that an interrupt handler, a softirq or a callback took over a whole run, late wakeups or not.
@@ -79,9 +80,7 @@ impl EpisodeWriter {
     /// # Errors
     /// [`ErrorKind::Io`].
     pub fn push(&mut self, episode: &Episode) -> Result<()> {
-        let mut line = serde_json::to_vec(episode)
-            .map_err(|error| Error::new(ErrorKind::Invalid, &self.path, format!("cannot be put into JSON: {error}")))?;
-        line.push(b'\n');
+        let line = line_of(episode, &self.path)?;
         if let Err(error) = self.file.write_all(&line) {
             // Half a line is useless, and takes up the room that the recording needs to say why it ended.
             let _ = self.file.set_len(self.bytes);
@@ -98,6 +97,14 @@ impl EpisodeWriter {
     }
 }
 
+/// An episode as a line of the file at this path.
+fn line_of(episode: &Episode, path: &Path) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(episode)
+        .map_err(|error| Error::new(ErrorKind::Invalid, path, format!("cannot be put into JSON: {error}")))?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 /// The counts of the flight recorder; `None` if the recording was made without it.
 ///
 /// # Errors
@@ -106,31 +113,45 @@ pub fn read_recorder_summary(recording: &Path) -> Result<Option<RecorderSummary>
     read_json(&directory(recording).join("recorder.json"), "is not a recorder's summary")
 }
 
-/// Changes every episode of a recording; the file is replaced by rename when all are written.
+/// Changes the episodes of a recording, up to the one at which `change` breaks off: those behind it are copied as they are, without
+/// being parsed. The file is replaced by rename when all are written.
 ///
 /// # Errors
 /// As [`crate::for_each_episode`]; the file stays as it was then.
-pub fn rewrite_episodes(recording: &Directory, mut change: impl FnMut(&mut Episode)) -> Result<()> {
+pub fn rewrite_episodes(recording: &Directory, change: impl FnMut(&mut Episode) -> ControlFlow<()>) -> Result<()> {
     let directory = recording.below("events")?;
     let path = directory.path().join(EPISODES);
     let temporary = temporary_for(EPISODES);
     let io = |error| Error::io(&path, "cannot write", error);
     let old = directory.open(EPISODES).map_err(|error| Error::io(&path, "cannot read", error))?;
     let mut file = std::io::BufWriter::new(directory.create(&temporary).map_err(io)?);
-    let mut written = Ok(());
-    let read = read_episodes(Lines::of(old, path.clone()), |mut episode| {
-        change(&mut episode);
-        if written.is_ok() {
-            written =
-                serde_json::to_writer(&mut file, &episode).map_err(Into::into).and_then(|()| file.write_all(b"\n"));
-        }
-    });
-    let done = read.and_then(|_| written.and_then(|()| file.flush()).map_err(io));
+    let written = rewrite_lines(Lines::of(old, path.clone()), &mut file, change);
+    let done = written.and_then(|()| file.flush().map_err(io));
     let done = done.and_then(|()| directory.rename(&temporary, EPISODES).map_err(io));
     if done.is_err() {
         directory.remove(&temporary);
     }
     done
+}
+
+fn rewrite_lines(
+    mut lines: Lines,
+    to: &mut impl Write,
+    mut change: impl FnMut(&mut Episode) -> ControlFlow<()>,
+) -> Result<()> {
+    let (mut line, mut goes_on) = (Vec::new(), true);
+    loop {
+        line.clear();
+        if lines.read(&mut line)? != Met::Line {
+            return Ok(());
+        }
+        if goes_on {
+            let mut episode = parse(&lines.path, lines.number, &line)?;
+            goes_on = change(&mut episode).is_continue();
+            line = line_of(&episode, &lines.path)?;
+        }
+        to.write_all(&line).map_err(|error| Error::io(&lines.path, "cannot write", error))?;
+    }
 }
 
 #[cfg(test)]
@@ -217,7 +238,11 @@ mod tests {
         assert!(!for_each_episode(recording, |episode| read.push(episode)).unwrap());
         assert_eq!(read, [episode()]);
 
-        rewrite_episodes(&Directory::make(recording).unwrap(), |episode| episode.id = 2).unwrap();
+        let set_id = |episode: &mut Episode| {
+            episode.id = 2;
+            ControlFlow::Continue(())
+        };
+        rewrite_episodes(&Directory::make(recording).unwrap(), set_id).unwrap();
         for_each_episode(recording, |episode| assert_eq!(episode.id, 2)).unwrap();
 
         let path = recording.join("events/episodes.jsonl");
@@ -230,6 +255,32 @@ mod tests {
         std::fs::write(&path, [&whole[..], b"garbage\n"].concat()).unwrap();
         let error = for_each_episode(recording, |_| ()).unwrap_err();
         assert!(error.to_string().contains("line 2 is damaged"), "{error}");
+    }
+
+    #[test]
+    fn what_is_behind_the_last_changed_episode_stays_byte_by_byte() {
+        let directory = tempfile::tempdir().unwrap();
+        let recording = Directory::make(directory.path()).unwrap();
+        let mut writer = EpisodeWriter::create(&recording).unwrap();
+        (1..=3).for_each(|id| writer.push(&Episode { id, ..episode() }).unwrap());
+        let path = directory.path().join("events/episodes.jsonl");
+        // A line that the parser refuses is not looked into any more.
+        let mut before = std::fs::read(&path).unwrap();
+        before.extend(b"garbage\n");
+        std::fs::write(&path, &before).unwrap();
+        let mut met = Vec::new();
+        rewrite_episodes(&recording, |episode| {
+            met.push(episode.id);
+            episode.end_ns += 7;
+            if episode.id == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+        assert_eq!(met, [1, 2]);
+        let after = std::fs::read(&path).unwrap();
+        let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<Vec<u8>>>();
+        let (before, after) = (lines(&before), lines(&after));
+        let changed: Vec<bool> = before.iter().zip(&after).map(|(before, after)| before != after).collect();
+        assert_eq!((changed, after.len()), (vec![true, true, false, false, false], before.len()));
     }
 
     #[test]

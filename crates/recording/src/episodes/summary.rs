@@ -108,11 +108,33 @@ pub struct RequestTimes {
     /// How many of them begin and end where that is only assumed, those included: they may hold a wait for the next request, or hide one that was late.
     #[serde(default)]
     pub assumed: u64,
+    /// How many of them began without their timer, because their loop was behind it. They are timed from when the thread went on with them, which is
+    /// when it sent them, and not from when they were due.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_timer: u64,
+    /// How many of these took no longer than the threshold from then, and longer from when they were due.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_from_due: u64,
+    /// How many of them may be several each: of a loop that was behind, and did not always ask equally often.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub maybe_several: u64,
+    /// How many of them begin with what comes by a connection that the program asked for. Of a client that has no timer, or was behind it all the time,
+    /// that is the answer, and the wait for it is in no request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after_answers: u64,
 }
 
 impl RecorderSummary {
     /// So many values have to be known before a quantile of them is a threshold.
     pub const MIN_FOR_QUANTILE: u64 = 1_000;
+
+    /// Where late wakeups go on until their work is done: what the same word means in tables. `None` for other stages.
+    pub fn note_on_response(&self) -> Option<&'static str> {
+        (self.stage == Stage::Response).then_some(
+            "in tables and limits, `response` and `work` end where a thread first sleeps, even for a lock or a page; what `why` \
+             explains goes on until the work is done",
+        )
+    }
 
     /// Late wakeups without evidence, for whatever reason.
     pub fn without_evidence(&self) -> u64 {

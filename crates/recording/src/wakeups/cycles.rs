@@ -5,7 +5,7 @@ use super::cycle_count::CycleCount;
 use super::grid::{Grid, MIN_PERIODS};
 use super::series::{Open, Room, Series};
 use crate::format::bounds::MAX_TASKS;
-use crate::{OTHERS, Recording, Result, WakerKind, Wakeup};
+use crate::{Followed, OTHERS, Recording, Result, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Puts the wakeups of followed threads together into cycles.
@@ -190,7 +190,8 @@ pub struct FollowedCycles {
 }
 
 impl Recording {
-    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns.
+    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns; none of those that
+    /// are there for context.
     ///
     /// # Errors
     /// As for [`Recording::for_each_wakeup`].
@@ -205,8 +206,12 @@ impl Recording {
     pub fn followed_cycles(&self, period_ns: u64) -> Result<FollowedCycles> {
         let document = self.document();
         let wakers = document.followed.as_ref().map_or(&[][..], |followed| &followed.wakers);
+        let context = document.followed.as_ref().map(Followed::context).unwrap_or_default();
         let mut cycles = Cycles::new(period_ns);
         self.for_each_wakeup(|wakeup| {
+            if context.contains(&wakeup.tid) {
+                return;
+            }
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
             cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
         })?;

@@ -6,9 +6,10 @@
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `begun`: how many periods passed without one, where no grid shows it; `cycle_count`: how many there were;
 //!   `overrun_count`: how many of them took too long, as answers say it.
-//! * `catch_up`, `catch_up_evidence`, `growth`: whether a loop makes up for the periods of a long cycle: of one, of all
-//!   together, and of those that follow stops.
+//! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
+//!   makes up for those of a long cycle: of one, of all together, and of those that follow stops.
 
+pub(crate) mod after_overrun;
 mod begun;
 pub(crate) mod buckets;
 mod catch_up;

@@ -1,6 +1,7 @@
 //! How many cycles took too long, as every answer says it.
 
-use super::cycle_count::{AfterOverrun, CycleCount};
+use super::after_overrun::AfterOverrun;
+use super::cycle_count::CycleCount;
 use crate::format::units::{counted, grouped};
 
 /// How many cycles took too long, and out of how many, as the loop itself would count them.

@@ -5,6 +5,7 @@ use super::counts::CountRow;
 use super::measure;
 use crate::NextStep;
 use crate::answer::Answer;
+use crate::recording::requests::RequestsRow;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
     Comparison, DeviceComparison, Difference, Quantiles, Ratio, SideSummary, StageComparison, Standing, Throughput,
@@ -20,12 +21,16 @@ pub struct CompareAnswer<'a> {
     exit_code: u8,
     /// What to run next, at most two commands.
     next: Vec<NextStep>,
+    /// `better`, `worse`, `mixed` (one in some, the other in others), `no difference` or `no verdict`: what the wakeups and the
+    /// `counts` say together, and so the first sentence of `verdict`.
     outcome: &'static str,
     /// What the outcome applies to: `systems` or, if there is none, why (`too few runs`, `one side after the other`,
     /// `other threads`).
     standing: &'static str,
     /// How these runs compare, whether or not that is a verdict on the systems.
     these_runs: &'static str,
+    /// How these runs compare by the totals of their wakeups alone.
+    wakeup_latency: &'static str,
     /// At least how many more runs of A a verdict takes.
     more_runs_a: usize,
     /// How many more of B.
@@ -61,14 +66,16 @@ impl<'a> CompareAnswer<'a> {
             Standing::TooFewRuns { more } => more,
             Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
         };
+        let these_runs = comparison.overall().name();
         CompareAnswer {
             schema: "punctual.compare/1",
             verdict: comparison_verdict(comparison),
             exit_code,
             next,
-            outcome: if comparison.standing == Standing::Systems { comparison.outcome.name() } else { "no verdict" },
+            outcome: if comparison.standing == Standing::Systems { these_runs } else { "no verdict" },
             standing: comparison.standing.name(),
-            these_runs: comparison.outcome.name(),
+            these_runs,
+            wakeup_latency: comparison.outcome.name(),
             more_runs_a,
             more_runs_b,
             runs_needed: comparison.runs_needed,
@@ -137,6 +144,9 @@ pub(super) struct SideRow<'a> {
     /// The part of the measured CPUs' time that other programs took; null if the kernel did not say.
     others_share: Option<f64>,
     cut: bool,
+    /// How long requests took, which decides nothing; absent if not all runs counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestsRow>,
 }
 
 impl<'a> SideRow<'a> {
@@ -156,6 +166,7 @@ impl<'a> SideRow<'a> {
             steal_ns: side.steal_ns,
             others_share: side.others_share,
             cut: side.cut,
+            requests: side.requests.map(RequestsRow::from),
         }
     }
 }

@@ -117,7 +117,8 @@ pub(crate) fn times_as_often(row: &CountComparison) -> String {
 
 /// The table of what was counted.
 pub(super) fn counts_table(comparison: &Comparison) -> String {
-    table(&["", "A", "B", "B is"], 1..3, counts_cells(comparison).map(Vec::from))
+    // Words, not numbers, which never wrap: on 80 columns each would have a table of its own.
+    table(&["", "A", "B", "B is"], 0..0, counts_cells(comparison).map(Vec::from))
 }
 
 /// What was counted, how often on A and on B, and what B is.

@@ -3,7 +3,9 @@
 use super::causes::causes_section;
 use super::counts::counts_section;
 use super::devices::{CANNOT_BE_TOLD, device_name, is_untold};
-use super::text::{TOO_FEW, load_of_side, no_difference_below, nothing_else_differs};
+use super::text::{
+    REQUESTS_DECIDE_NOTHING, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs, requests_of_sides,
+};
 use super::words::{MAX_TOLD, factor, of_stage, outcome, told, values};
 use crate::NextStep;
 use crate::answer::value;
@@ -16,6 +18,7 @@ use crate::encode::html::{Block, Drawing, Page, Picture, Section};
 use crate::layout::rate;
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures, warnings};
+use crate::recording::requests::requests_block;
 use crate::recording::together::together;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
@@ -28,7 +31,9 @@ use punctual_recording::{Document, Stage};
 pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[NextStep], recorded: &[Recorded]) -> Page {
     let sides = documents([("A".to_owned(), a), ("B".to_owned(), b)]);
     let parts: Vec<(String, &Document)> = sides.iter().map(|(label, document)| (label.clone(), document)).collect();
-    let mut sections: Vec<Section> = counts_section(comparison).into_iter().chain(causes_section(comparison)).collect();
+    let mut sections: Vec<Section> = counts_section(comparison).into_iter().collect();
+    sections.extend(requests_section(comparison));
+    sections.extend(causes_section(comparison));
     sections.extend([ratios(comparison), shares(comparison, &parts), stages(comparison)]);
     sections.extend(devices(comparison));
     sections.extend(over_time(recorded));
@@ -43,6 +48,16 @@ pub fn comparison_page(comparison: &Comparison, a: &Side, b: &Side, next: &[Next
         sections,
         report: value(&CompareAnswer::new(comparison, next.to_vec(), 0)),
     }
+}
+
+fn requests_section(comparison: &Comparison) -> Option<Section> {
+    let rows = requests_of_sides(comparison);
+    (!rows.is_empty()).then(|| Section {
+        id: "requests".into(),
+        title: "Requests".into(),
+        lead: format!("{REQUESTS_DECIDE_NOTHING}."),
+        blocks: vec![requests_block(&rows)],
+    })
 }
 
 /// All runs of each side together, under the side's letter.

@@ -57,7 +57,7 @@ pub fn several_text(found: &[Shared]) -> String {
         let _ = writeln!(
             text,
             "\nHow often, with limits that include the spread between runs\n\n{}",
-            table(&header, 2..4, counts.into_iter())
+            table(&header, 0..0, counts.into_iter())
         );
     }
     let _ = writeln!(
@@ -255,6 +255,7 @@ mod tests {
             others_share: None,
             is_beside_devices: false,
             cut: false,
+            requests: None,
         }
     }
 
@@ -325,6 +326,64 @@ mod tests {
         assert_eq!(standing_in_words(&few.comparison), TOO_FEW);
         let said = sides_verdict(&[few]);
         assert!(said.ends_with("Wakeup latency: too few wakeups to compare with A: B."), "{said}");
+    }
+
+    /// What a program reads is what the first sentence says.
+    #[test]
+    fn the_outcome_for_programs_is_that_of_the_first_sentence() {
+        let counted = |what, outcome| CountComparison {
+            what,
+            a: EventCount { events: 50, least: 50, exposure: 5_000, ..EventCount::default() },
+            b: EventCount { events: 50, least: 50, exposure: 5_000, ..EventCount::default() },
+            ratio: RateRatio::default(),
+            outcome,
+            runs_needed: None,
+        };
+        let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+        let requests = || Counted::Requests { threshold_ns: 20_000_000 };
+        let told = |counts: Vec<CountComparison>, standing| {
+            let comparison = Comparison { counts, ..shared((0.70, 1.02, 1.50), standing).comparison };
+            let answer = serde_json::to_value(CompareAnswer::new(&comparison, Vec::new(), 0)).unwrap();
+            assert_eq!(answer["wakeup_latency"], "no difference", "{answer}");
+            ["outcome", "these_runs", "verdict"].map(|field| answer[field].as_str().unwrap().to_owned())
+        };
+        let one_after_the_other = Standing::OneAfterTheOther;
+        for (counts, standing, outcome, these_runs, begins) in [
+            (vec![], Standing::Systems, "no difference", "no difference", "No detectable difference: "),
+            (
+                vec![counted(cycles(), Outcome::Better)],
+                Standing::Systems,
+                "better",
+                "better",
+                "Better: fewer cycles of ",
+            ),
+            (vec![counted(requests(), Outcome::Worse)], Standing::Systems, "worse", "worse", "Worse: more requests "),
+            (
+                vec![counted(cycles(), Outcome::NoDifference), counted(requests(), Outcome::Worse)],
+                Standing::Systems,
+                "worse",
+                "worse",
+                "Worse: more requests ",
+            ),
+            (
+                vec![counted(cycles(), Outcome::Worse), counted(cycles(), Outcome::Better)],
+                Standing::Systems,
+                "mixed",
+                "mixed",
+                "Worse: more cycles of ",
+            ),
+            (
+                vec![counted(cycles(), Outcome::Better)],
+                one_after_the_other,
+                "no verdict",
+                "better",
+                "B has fewer cycles of ",
+            ),
+        ] {
+            let [found, found_of_runs, verdict] = told(counts, standing);
+            assert_eq!((found.as_str(), found_of_runs.as_str()), (outcome, these_runs), "{verdict}");
+            assert!(verdict.starts_with(begins), "{verdict}");
+        }
     }
 
     /// What decides the exit code is in the answer.

@@ -5,9 +5,11 @@ use super::counts::counts_table;
 use super::devices::devices_text;
 use super::words::{MAX_TOLD, factor, interval, measure, of_stage, told, value_of, values};
 use crate::layout::{counted, grouped, load_beside_others, microseconds, rate, table};
+use crate::recording::requests::requests_table;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
-    Comparison, Difference, FIGURES, RESOLUTION_NS, SideSummary, StageComparison, Standing, WORTH_THE_NAME,
+    Comparison, Difference, FIGURES, RESOLUTION_NS, SideRequests, SideSummary, StageComparison, Standing,
+    WORTH_THE_NAME,
 };
 use punctual_recording::{NO_LOAD, Stage, format_ns};
 use std::fmt::Write;
@@ -34,6 +36,10 @@ pub fn text(comparison: &Comparison) -> String {
             "\nHow often, with limits that include the spread between runs\n\n{}",
             counts_table(comparison)
         );
+    }
+    let requests = requests_of_sides(comparison);
+    if !requests.is_empty() {
+        let _ = writeln!(text, "\n{REQUESTS_DECIDE_NOTHING}\n\n{}", requests_table(&requests));
     }
     text += &causes_text(comparison);
     let several = comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure);
@@ -62,6 +68,16 @@ pub fn text(comparison: &Comparison) -> String {
         let _ = writeln!(text, "\nWhat else differs\n\n{}", difference_table(&comparison.differences));
     }
     text
+}
+
+/// What the table of requests is.
+pub(super) const REQUESTS_DECIDE_NOTHING: &str =
+    "How long requests took, late or not; quantiles are the geometric means of the runs', and decide nothing";
+
+/// The requests of the sides that counted them, below their letters.
+pub(super) fn requests_of_sides(comparison: &Comparison) -> Vec<(&'static str, SideRequests)> {
+    let sides = [("A", comparison.a.requests), ("B", comparison.b.requests)];
+    sides.into_iter().filter_map(|(label, requests)| Some((label, requests?))).collect()
 }
 
 /// What kept the machine busy beside a side's wakeups.

@@ -20,13 +20,24 @@ pub(crate) fn factor(ratio: f64) -> String {
 pub(super) fn rates_in_words(ratio: &RateRatio, times: &str) -> String {
     match (ratio.low, ratio.estimate, ratio.high) {
         (Some(low), Some(estimate), Some(high)) => {
-            format!("{} {times}, {} to {}", factor(estimate), factor(low), factor(high))
+            let limits = match (low < MIN_TOLD, high > MAX_TOLD) {
+                (false, false) => format!("{} to {}", factor(low), factor(high)),
+                (true, false) => format!("at most {}", factor(high)),
+                (false, true) => format!("at least {}", factor(low)),
+                (true, true) => NOT_LIMITED.to_owned(),
+            };
+            format!("{} {times}, {limits}", factor(estimate))
         }
+        (Some(low), _, _) if low < MIN_TOLD => NOT_LIMITED.to_owned(),
         (Some(low), _, _) => format!("at least {} {times}", factor(low)),
+        (None, _, Some(high)) if high > MAX_TOLD => NOT_LIMITED.to_owned(),
         (None, _, Some(high)) => format!("at most {} {times}", factor(high)),
         (None, ..) => "no ratio".to_owned(),
     }
 }
+
+/// A ratio that may be anything.
+const NOT_LIMITED: &str = "not limited by these runs";
 
 /// The two values that differ, as text and page show them; `None` for one that is not known.
 pub(super) fn values(row: &Difference) -> [Option<String>; 2] {
@@ -82,6 +93,8 @@ pub(crate) fn value_of(quantiles: &Quantiles, ratio: &Ratio) -> Option<u64> {
 
 /// No two sides of one machine have a ratio further from 1 than this.
 pub(crate) const MAX_TOLD: f64 = 10_000.0;
+/// Less than this would be 0.000.
+const MIN_TOLD: f64 = 0.000_5;
 
 /// The interval of a ratio; `None` if it is so wide that it says nothing. If it shows which side is larger, that limit
 /// says something.
@@ -103,6 +116,24 @@ pub(crate) fn measure(stage: &StageComparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_of_a_rate_that_say_nothing_are_not_told() {
+        let said = |low, estimate, high| rates_in_words(&RateRatio { low, estimate, high }, "times the share");
+        for (low, estimate, high, expected) in [
+            (Some(0.006), Some(0.25), Some(10.3), "0.25 times the share, 0.006 to 10.3"),
+            (Some(1.2e-6), Some(0.37), Some(1_730_326.0), "0.37 times the share, not limited by these runs"),
+            (Some(1e-5), Some(0.003), Some(19.5), "0.003 times the share, at most 19.5"),
+            (Some(0.2), Some(50.0), Some(1e6), "50.0 times the share, at least 0.20"),
+            (Some(3.1), None, None, "at least 3.10 times the share"),
+            (Some(1e-9), None, None, "not limited by these runs"),
+            (None, Some(0.0), Some(0.03), "at most 0.030 times the share"),
+            (None, Some(0.0), Some(1e9), "not limited by these runs"),
+            (None, None, None, "no ratio"),
+        ] {
+            assert_eq!(said(low, estimate, high), expected);
+        }
+    }
 
     #[test]
     fn what_rules_out_one_direction_is_not_called_no_difference() {

@@ -4,8 +4,10 @@ use super::about_b::{left_in_words, to_undo};
 use super::options::{DEFAULT_PRIORITY, as_written, exact_time, listed, same_threads, value_of};
 use super::{NextStep, few};
 use crate::layout::{counted, shell_word};
-use punctual_comparison::interact::{InputComparison, InputOutcome};
-use punctual_comparison::{Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Shared, Standing};
+use punctual_comparison::interact::InputComparison;
+use punctual_comparison::{
+    Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Overall, Shared, Standing,
+};
 use punctual_recording::{Document, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what delays B, or still does. `first` are
@@ -203,7 +205,10 @@ fn threshold(decisive: Option<&CountComparison>, words: Option<&[String]>) -> St
 fn alternating(runs: usize, first: [Option<&Document>; 2], directories: [Option<&str>; 2]) -> Vec<NextStep> {
     let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
     let what = if directories == [None; 2] { ", with a directory for each" } else { "" };
-    let runs = format!("record at least {} of each{what}, alternating", counted(runs as u64, "run"));
+    let runs = format!(
+        "record at least {} of each{what}, alternating, with the same other programs running",
+        counted(runs as u64, "run")
+    );
     let compare = format!("punctual compare {} {}", shell_word(a), shell_word(b));
     let [of_a, of_b] =
         [(first[0], a), (first[1], b)].map(|(document, directory)| recorded_again(document, &unused_in(directory)));
@@ -331,7 +336,7 @@ pub fn after_interact_comparison(
 ) -> Vec<NextStep> {
     let is_verdict = comparison.standing == Standing::Systems;
     let is_told_by_more = comparison.standing != Standing::OtherPace;
-    if is_told_by_more && (!is_verdict || comparison.outcome == InputOutcome::NoDifference) {
+    if is_told_by_more && (!is_verdict || comparison.outcome == Overall::NoDifference) {
         let runs =
             comparison.runs_needed.unwrap_or(if is_verdict { 2 * comparison.a.runs } else { MIN_RUNS }).max(MIN_RUNS);
         let [a, b] = [directories[0].unwrap_or("A"), directories[1].unwrap_or("B")];
@@ -342,7 +347,7 @@ pub fn after_interact_comparison(
         );
         return vec![NextStep::new(&purpose, format!("punctual compare {} {}", shell_word(a), shell_word(b)))];
     }
-    let slower = first[usize::from(comparison.outcome != InputOutcome::Better)];
+    let slower = first[usize::from(comparison.outcome != Overall::Better)];
     vec![NextStep::new(
         "shows the longest inputs and what each was spent on",
         format!("punctual report {}", shell_word(slower)),
@@ -411,7 +416,7 @@ mod tests {
             said,
             [
                 "next: `sudo punctual record -o qb/$(date +%s).punctual` records a run of A, and with `-o 'q a'/$(date +%s).punctual` one of B: \
-                 record at least 8 runs of each, alternating, then compare again",
+                 record at least 8 runs of each, alternating, with the same other programs running, then compare again",
                 "next: `punctual compare qb 'q a'` compares again",
             ]
         );

@@ -1,5 +1,6 @@
 //! After a forecast.
 
+use super::host::{took_late, with_host};
 use super::longer::{FIRST_STEP_S, first_step, is_of, longer_name, with_buffers};
 use super::measurement::as_threshold;
 use super::options::load_option;
@@ -9,7 +10,7 @@ use punctual_device::OnMiss;
 use punctual_forecast::{
     Answer as Forecast, DeviceAnswer, Group, Outcome, Stage, ZERO_EVENTS, format_seconds, under_load,
 };
-use punctual_recording::printable_path;
+use punctual_recording::{Document, printable_path};
 use std::path::PathBuf;
 
 /// The question of a forecast.
@@ -25,6 +26,8 @@ pub struct ForecastAsked<'a> {
     pub advises: bool,
     /// A recording of them with evidence of late wakeups, if there is one.
     pub explained: Option<&'a PathBuf>,
+    /// What they hold; empty if that could not be read.
+    pub documents: &'a [Document],
     /// The options that measure the same once more ([`crate::own_options`]); `None` if `punctual record` cannot.
     pub again: Option<&'a str>,
 }
@@ -76,7 +79,14 @@ pub fn after_forecast(forecast: &Forecast, asked: &ForecastAsked<'_>, known_load
         measured(judged, (further_s, None), &need, asked, known_loads)
     });
     steps.extend(one_of_each_load(needed));
-    few(steps)
+    with_host(few(steps), failing.first().is_some_and(|judged| is_the_hosts(*judged, asked)))
+}
+
+/// Whether the host took most of what was too late for the device that fails, under the load under which it does.
+fn is_the_hosts((group, device): Judged<'_>, asked: &ForecastAsked<'_>) -> bool {
+    let Ok(slack_ns) = device.device.usable_slack_ns() else { return false };
+    let mut of_load = asked.documents.iter().filter(|document| document.load_beside() == group.load);
+    device.stage == Stage::Total && of_load.any(|document| took_late(document, slack_ns))
 }
 
 /// The first step of each load.

@@ -1,5 +1,6 @@
 //! After a measurement of wakeups.
 
+use super::host::{took_late, with_host};
 use super::longer::{is_of, until_shown, until_told};
 use super::options::{
     as_written, every_value, every_written, exact_time, listed, load_option, own_options, same_threads,
@@ -81,7 +82,7 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
         ));
     }
     steps.extend(by_single_wakeups(measurement, document, &recording));
-    few(steps)
+    with_host(few(steps), missed.is_some_and(|(_, slack_ns)| took_late(document, slack_ns)))
 }
 
 /// For a radio's samples that came too late in punctual's own threads: what tries their work elsewhere. Whoever writes a radio may
@@ -408,8 +409,10 @@ mod tests {
         let said = |measure: &str, overruns: u64, longest_ns: u64| {
             let count = CycleCount { cycles: 9, overruns, longest_ns, ..CycleCount::default() };
             let by_name = [(measure.to_owned(), count)].into();
-            let measurement =
-                Measurement { cycles: vec![LoopCycles { period_ns: 1_000_000, by_name }], ..Measurement::default() };
+            let measurement = Measurement {
+                cycles: vec![LoopCycles { period_ns: 1_000_000, by_name, of: None }],
+                ..Measurement::default()
+            };
             real_time(&measurement, &document).map(|step| step.to_string())
         };
         // Its longest wait was 4.29 ms.

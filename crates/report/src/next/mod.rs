@@ -5,6 +5,7 @@ mod comparison;
 mod device;
 mod evidence;
 mod forecast;
+mod host;
 mod idle;
 mod log;
 mod longer;
@@ -18,6 +19,7 @@ pub use comparison::{after_comparison, after_comparisons, after_interact_compari
 pub use device::after_device;
 pub use evidence::{above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
 pub use forecast::{ForecastAsked, after_forecast};
+pub use host::with_host;
 pub use idle::after_idle;
 pub use log::{after_log, after_log_show};
 pub use measurement::after_measurement;

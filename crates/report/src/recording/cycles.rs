@@ -14,6 +14,8 @@ pub struct LoopCycles {
     pub period_ns: u64,
     /// What was counted, by name and policy.
     pub by_name: BTreeMap<String, CycleCount>,
+    /// What the measurement is called beside others; `None` if it is alone.
+    pub of: Option<String>,
 }
 
 impl LoopCycles {
@@ -55,7 +57,11 @@ impl LoopCycles {
         columns.extend(has_not_woken.then_some(PERIODS).into_iter().flatten());
         columns.extend([period.as_str(), self.longest_head()]);
         columns.extend(has_untold.then_some("not told"));
-        table(&columns, 1..columns.len(), rows)
+        let table = table(&columns, 1..columns.len(), rows);
+        match &self.of {
+            Some(of) => format!("Cycles of {of}\n\n{table}"),
+            None => table,
+        }
     }
 
     /// What the longest is of: of cycles, or of several in a row.
@@ -94,7 +100,7 @@ impl LoopCycles {
         ]);
         Section {
             id: "cycles".into(),
-            title: "Cycles".into(),
+            title: self.of.as_ref().map_or_else(|| "Cycles".to_owned(), |of| format!("Cycles: {of}")),
             lead: format!(
                 "{} A cycle goes from when it was due until the thread sleeps for the next one.",
                 self.verdict()
@@ -123,6 +129,9 @@ pub(crate) fn longest(count: &CycleCount) -> Option<u64> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CyclesRow<'a> {
+    /// What the measurement is called beside others; absent if it is alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<&'a str>,
     measure: &'a str,
     period_ns: u64,
     /// Stretches between two sleeps that ended, each counted as one cycle: `own_cycles` are those that the loop would count.
@@ -175,11 +184,12 @@ pub(crate) struct CyclesRow<'a> {
 }
 
 impl<'a> CyclesRow<'a> {
-    fn new(measure: &'a str, count: &CycleCount, period_ns: u64) -> CyclesRow<'a> {
+    fn new(loops: &'a LoopCycles, measure: &'a str, count: &CycleCount) -> CyclesRow<'a> {
         let overruns = count.overrun_count();
         CyclesRow {
+            of: loops.of.as_deref(),
             measure,
-            period_ns,
+            period_ns: loops.period_ns,
             cycles: count.cycles,
             overruns: count.overruns,
             longest_ns: longest(count),
@@ -204,7 +214,7 @@ impl<'a> CyclesRow<'a> {
 
     pub(crate) fn all(cycles: &'a [LoopCycles]) -> Vec<CyclesRow<'a>> {
         let of = |loops: &'a LoopCycles| {
-            loops.worst_first().into_iter().map(|(measure, count)| CyclesRow::new(measure, count, loops.period_ns))
+            loops.worst_first().into_iter().map(move |(measure, count)| CyclesRow::new(loops, measure, count))
         };
         cycles.iter().flat_map(of).collect()
     }

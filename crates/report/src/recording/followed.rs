@@ -3,7 +3,7 @@
 use crate::layout::{counted, grouped, microseconds, spoken_duration, table, what_ran};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, stage_rows};
-use punctual_recording::{Counters, Document, Followed, Stage, format_ns};
+use punctual_recording::{Counters, Document, Followed, Stage, format_ns, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -72,6 +72,9 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
         counted(document.counters.wakeups, "wakeup"),
         losses(document, followed),
     );
+    if let Some(context) = context_in_words(followed) {
+        let _ = writeln!(text, "{context}");
+    }
     let rows = stage_rows(document);
     let shown = if everything { groups.len() } else { lines_shown(&groups) };
     let _ = writeln!(text, "\n{}", group_table(&groups[..shown], &rows));
@@ -96,6 +99,22 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
         let _ = writeln!(text, "\n{all} names in all{without}: --by-cpu, --csv or --json shows all stages of each");
     }
     text
+}
+
+/// The most names of threads for context that are told.
+const CONTEXT: usize = 3;
+
+/// Which names are there for context, if any are.
+fn context_in_words(followed: &Followed) -> Option<String> {
+    let context: BTreeSet<&str> =
+        followed.threads.iter().filter(|thread| thread.is_context).map(|thread| thread.name.as_str()).collect();
+    let told: Vec<String> = context.iter().take(CONTEXT).map(|name| printable(name)).collect();
+    let more = match context.len().saturating_sub(CONTEXT) {
+        0 => String::new(),
+        more => format!(" and {}", counted(more as u64, "other name")),
+    };
+    (!told.is_empty())
+        .then(|| format!("for context, judged by no period, limit or threshold: {}{more}", told.join(", ")))
 }
 
 /// How many lines there are for threads: names without a wakeup, which come last, have none unless no name has one.
@@ -195,6 +214,7 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
 mod tests {
     use super::*;
     use crate::verdict::recording::followed_verdict;
+    use punctual_recording::FollowedThread;
 
     /// Of 44 names seven have a wakeup, and of 40 threads as many.
     #[test]
@@ -210,6 +230,36 @@ mod tests {
         assert!(text.ends_with(last), "{text}");
         let whole = followed_text(&document, &followed, true);
         assert!(whole.contains("kworker/0:0H-kb other") && !whole.contains("names in all"), "{whole}");
+    }
+
+    #[test]
+    fn threads_that_are_there_for_context_are_named() {
+        let thread =
+            |name: &str, is_context| FollowedThread { name: name.to_owned(), is_context, ..FollowedThread::default() };
+        let mut followed = Followed { threads: vec![thread("synth-audio", false)], ..Followed::default() };
+        assert_eq!(context_in_words(&followed), None);
+        followed.threads.extend(["d", "b", "a", "c", "a"].map(|name| thread(name, true)));
+        assert_eq!(
+            context_in_words(&followed).as_deref(),
+            Some("for context, judged by no period, limit or threshold: a, b, c and 1 other name")
+        );
+    }
+
+    #[test]
+    fn the_verdict_tells_how_late_those_ran_that_were_asked_for_by_name() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let said = |document: &Document| followed_verdict(document, document.followed.as_ref().unwrap(), "alone");
+        let before = said(&document);
+        assert!(before.contains(" woke 123 times; half ran within ") && before.contains("(rcu_preempt, "), "{before}");
+        let threads = &mut document.followed.as_mut().unwrap().threads;
+        threads.iter_mut().for_each(|thread| thread.is_context = thread.name != "kworker/0:1");
+        let after = said(&document);
+        let named = " woke 123 times, those asked for by name 10 times; half of these ran within ";
+        assert!(after.contains(named) && after.ends_with("(kworker/0:1, SCHED_OTHER) ran after 61.1 us."), "{after}");
+        // Where nobody has the name, it tells of all.
+        document.followed.as_mut().unwrap().threads.iter_mut().for_each(|thread| thread.is_context = true);
+        assert_eq!(said(&document), before);
     }
 
     #[test]

@@ -7,19 +7,22 @@ use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, colours};
 use crate::layout::{agreeing, counted};
 use crate::recording::judged::LATE_WAKEUPS;
+use crate::recording::names::part_names;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
-use crate::{Measurement, StageRow, load_name, load_words, stage_rows};
+use crate::recording::requests::requests_section;
+use crate::{Measurement, StageRow, stage_rows};
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_forecast::Outcome;
-use punctual_recording::{Document, Stage, format_ns, printable, printable_path};
-use std::path::{Path, PathBuf};
+use punctual_recording::{Document, Stage, format_ns};
 
 /// The page of one or more recordings. `devices` holds what would have happened to devices in each part of
 /// `measurement`, `recorded` the recordings that the parts were merged from.
 pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], recorded: &[Recorded]) -> Page {
-    let parts: Vec<(String, &Document)> =
-        names(&measurement.parts).into_iter().zip(measurement.parts.iter().map(|(_, document)| document)).collect();
+    let parts: Vec<(String, &Document)> = part_names(&measurement.parts)
+        .into_iter()
+        .zip(measurement.parts.iter().map(|(_, document)| document))
+        .collect();
     let first = parts.first().map(|(_, document)| *document);
     let host = first.and_then(|document| document.provenance.host.name.clone());
     let mut sections = vec![shares(&parts, devices)];
@@ -31,6 +34,7 @@ pub fn recording_page(measurement: &Measurement, devices: &[Vec<JudgedDevice>], 
         section.id = if index == 0 { section.id } else { format!("{}-{}", section.id, index + 1) };
         section
     }));
+    sections.extend(requests_section(&parts));
     sections.push(stages(&parts));
     sections.extend(over_time(recorded));
     sections.push(provenance_section(&parts));
@@ -64,21 +68,6 @@ pub(crate) fn provenance_section(parts: &[(String, &Document)]) -> Section {
         }
     };
     Section { id: "provenance".into(), title: "Provenance".into(), lead, blocks: vec![Block::Table(table)] }
-}
-
-/// What each part is called: by its load if that tells them apart, otherwise by its file.
-fn names(parts: &[(PathBuf, Document)]) -> Vec<String> {
-    let load = |document| load_words(load_name(document)).to_owned();
-    let loads: Vec<String> = parts.iter().map(|(_, document)| load(document)).collect();
-    let told_apart = loads.iter().enumerate().all(|(index, name)| !loads[..index].contains(name));
-    if told_apart {
-        return loads;
-    }
-    parts.iter().zip(&loads).map(|((path, _), load)| format!("{} ({load})", stem(path))).collect()
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| printable_path(path), |stem| printable(&stem.to_string_lossy()))
 }
 
 /// What was lost, missed or done differently from the request, in every part.

@@ -66,10 +66,11 @@ fn recording_line(path: &Path, document: &Document) -> String {
     }
 }
 
-/// What is known of the requests of followed threads, of which the tables have nothing; `None` if that was not asked.
+/// What is known of the requests of followed threads, of which the tables have nothing, and of responses, which end earlier there;
+/// `None` if neither was asked.
 fn requests_lines(recorder: &RecorderSummary, recording: &Path) -> Option<String> {
     if recorder.stage != Stage::Request {
-        return None;
+        return recorder.note_on_response().map(str::to_owned);
     }
     let (late, explained) = match recorder.late {
         0 => ("none".to_owned(), String::new()),
@@ -252,8 +253,7 @@ mod tests {
                 p99_ns: Some(8_310_000),
                 max_ns: 31_000_000,
                 sure: 1_103,
-                maybe_parts: 0,
-                assumed: 0,
+                ..RequestTimes::default()
             }),
             late: 11,
             ..RecorderSummary::default()

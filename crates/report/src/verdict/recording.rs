@@ -2,12 +2,16 @@
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
 use crate::recording::followed::{who_woke, with_policy};
+use crate::recording::names::files_apart;
+use crate::why::request_times::may_be_late;
 use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup, format_ns,
+    Counters, Distribution, Document, EndReason, Followed, NO_LOAD, RecordingKind, Stage, THREADS_RESTED, Wakeup,
+    format_ns,
 };
+use std::path::PathBuf;
 
 pub(super) fn total(document: &Document) -> Distribution {
     document.distributions.sum(|key| key.stage == Stage::Total)
@@ -15,57 +19,78 @@ pub(super) fn total(document: &Document) -> Distribution {
 
 /// The verdict on recordings side by side, or made one at a time.
 pub fn recording_verdict(documents: &[&Document]) -> String {
-    let mut sentences = Vec::new();
-    for document in documents {
-        sentences.extend(load_failure_in_words(document));
-        let total = total(document);
-        let load = load_in_words(document) + &on_machine(document, documents);
-        let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
-            let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
-            sentences.push(format!("No wakeup was measured {load}{unjudged}."));
-            sentences.extend(never_slept(document));
-            sentences.extend(end_in_words(document));
-            continue;
-        };
-        if let Some(followed) = &document.followed {
-            sentences.push(followed_verdict(document, followed, &load));
-            sentences.extend(over_limits(document));
-            sentences.extend(end_in_words(document));
-            continue;
-        }
-        let mut sentence = format!(
-            "In {} {load}, the worst of {} ran {} late; half ran within {}",
-            spoken_duration(document),
-            counted(total.count(), "wakeup"),
-            format_ns(max),
-            format_ns(median)
-        );
-        if total.count() >= 1_000 {
-            sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
-        }
-        sentences.push(sentence + ".");
-        sentences.extend(missed_in_words(document));
+    let sentences: Vec<String> = documents.iter().flat_map(|document| sentences_on(document, documents)).collect();
+    sentences.join(" ")
+}
+
+/// The verdict on the parts of a report, each after the name of its file if their loads do not tell them apart.
+pub fn recordings_verdict(parts: &[(PathBuf, Document)]) -> String {
+    let documents: Vec<&Document> = parts.iter().map(|(_, document)| document).collect();
+    let Some(files) = files_apart(parts) else { return recording_verdict(&documents) };
+    let named = documents.iter().zip(files);
+    let named = named.map(|(document, file)| format!("{file}: {}", sentences_on(document, &documents).join(" ")));
+    named.collect::<Vec<String>>().join(" ")
+}
+
+/// The sentences on one of these recordings.
+fn sentences_on(document: &Document, documents: &[&Document]) -> Vec<String> {
+    let mut sentences: Vec<String> = load_failure_in_words(document).into_iter().collect();
+    let total = total(document);
+    let load = load_in_words(document) + &on_machine(document, documents);
+    let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
+        let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
+        sentences.push(format!("No wakeup was measured {load}{unjudged}."));
+        sentences.extend(never_slept(document));
+        sentences.extend(end_in_words(document));
+        return sentences;
+    };
+    if let Some(followed) = &document.followed {
+        sentences.push(followed_verdict(document, followed, &load));
+        sentences.extend(late_clients_in_words(document));
         sentences.extend(over_limits(document));
         sentences.extend(end_in_words(document));
+        return sentences;
     }
-    sentences.join(" ")
+    let mut sentence = format!(
+        "In {} {load}, the worst of {} ran {} late; half ran within {}",
+        spoken_duration(document),
+        counted(total.count(), "wakeup"),
+        format_ns(max),
+        format_ns(median)
+    );
+    if total.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(total.quantile(0.999).unwrap_or(max)));
+    }
+    sentences.push(sentence + ".");
+    sentences.extend(missed_in_words(document));
+    sentences.extend(over_limits(document));
+    sentences.extend(end_in_words(document));
+    sentences
 }
 
 /// The verdict on a recording of other programs' threads.
 pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &str) -> String {
     let rows = stage_rows(document);
-    let totals = || rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
-    let Some(worst) = totals().max_by_key(|row| row.max_ns) else { return String::new() };
-    let all = document.distributions.sum(|key| key.stage == Stage::Total);
+    let (all, judged, context) = (total(document), document.judged(Stage::Total), document.context_measures());
+    // How late threads ran that are there for context is in the tables.
+    let are_named = judged.count() > 0 && judged.count() < all.count();
+    let totals = rows.iter().filter(|row| row.stage == Stage::Total && row.cpu.is_none());
+    let told = totals.filter(|row| !are_named || !context.contains(row.measure.as_str()));
+    let Some(worst) = told.max_by_key(|row| row.max_ns) else { return String::new() };
+    let (named, half) = match are_named {
+        true => (format!(", those asked for by name {}", counted(judged.count(), "time")), "half of these"),
+        false => (String::new(), "half"),
+    };
+    let those = if are_named { &judged } else { &all };
     let mut sentence = format!(
-        "In {} {load}, {} woke {}; half ran within {} of being woken",
+        "In {} {load}, {} woke {}{named}; {half} ran within {} of being woken",
         spoken_duration(document),
         who_woke(document, followed),
         counted(all.count(), "time"),
-        format_ns(all.quantile(0.5).unwrap_or(0)),
+        format_ns(those.quantile(0.5).unwrap_or(0)),
     );
-    if all.count() >= 1_000 {
-        sentence += &format!(", 99.9 % within {}", format_ns(all.quantile(0.999).unwrap_or(0)));
+    if those.count() >= 1_000 {
+        sentence += &format!(", 99.9 % within {}", format_ns(those.quantile(0.999).unwrap_or(0)));
     }
     sentence
         + &format!(
@@ -73,6 +98,14 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
             with_policy(&worst.measure),
             format_ns(worst.max_ns.unwrap_or(0))
         )
+}
+
+/// That more requests may have been late than were seen, because clients were behind their timers.
+fn late_clients_in_words(document: &Document) -> Option<String> {
+    let recorder = document.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request)?;
+    let told: Vec<String> = may_be_late(recorder).map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+    let all = counted(recorder.requests?, "recognised request");
+    (!told.is_empty()).then(|| format!("Of {all} {}.", told.join("; ")))
 }
 
 /// What it may mean that threads existed but never woke.
@@ -151,7 +184,7 @@ fn over_limits(document: &Document) -> Vec<String> {
     let mut sentences = Vec::new();
     for limit in &document.limits {
         let stage = limit.of_stage();
-        let wakeups = document.distributions.sum(|key| key.stage == stage).count();
+        let wakeups = document.judged(stage).count();
         if limit.found_ns.is_none() {
             sentences.push(format!("No limit on the {} can be judged: no wakeup here has that stage.", stage.name()));
             continue;
@@ -268,12 +301,19 @@ pub fn steal_of_worst(measurement: &Measurement, worst: &[Option<Wakeup>]) -> St
     parts.filter_map(sentence).map(|sentence| format!(" {sentence}")).collect()
 }
 
+/// Whether the host ran something else for half of the worst wakeup of the whole check, or more.
+pub fn host_took_worst(measurement: &Measurement, worst: &[Option<Wakeup>]) -> bool {
+    let parts = measurement.parts.iter().map(|(_, document)| total(document).max().unwrap_or(0)).zip(worst);
+    let longest = parts.max_by_key(|(late_ns, _)| *late_ns);
+    longest.is_some_and(|(late_ns, worst)| Counters::are_mostly_steal(late_ns, worst.and_then(|worst| worst.steal_ns)))
+}
+
 /// The same of one wakeup that came so late, ns: `steal_ns` says how much of that the host took at most, `whole_ns` how much it
 /// took in the whole part.
 fn steal_in_words(late_ns: u64, steal_ns: Option<u64>, whole_ns: Option<u64>, when: &str) -> Option<String> {
     let late = format_ns(late_ns);
     match (steal_ns, whole_ns) {
-        (Some(steal_ns), _) if late_ns > 0 && steal_ns.saturating_mul(2) >= late_ns => {
+        (Some(steal_ns), _) if Counters::are_mostly_steal(late_ns, Some(steal_ns)) => {
             Some(format!("Of the {late} {when}, the host ran something else for up to {}.", format_ns(steal_ns)))
         }
         (None, Some(whole_ns)) if whole_ns > 0 => Some(format!(
@@ -362,12 +402,34 @@ pub(super) fn times(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_recording::{RecorderSummary, RequestTimes};
 
     #[test]
     fn the_reason_for_normal_priority_is_left_to_the_note() {
         let why = "not fifo:80 (Operation not permitted; run as root, or CAP_SYS_NICE)";
         assert_eq!(at_normal_priority(why), "Measured at normal priority, not fifo:80: the note says why.");
         assert_eq!(at_normal_priority("not fifo:80"), "Measured at normal priority, not fifo:80.");
+    }
+
+    #[test]
+    fn the_verdict_on_followed_threads_says_where_clients_were_behind() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let told = |stage, request_times| {
+            let mut document = serde_json::from_str::<Document>(text).unwrap();
+            let (requests, request_times) = (Some(1_500), Some(request_times));
+            document.recorder = Some(RecorderSummary { stage, requests, request_times, ..RecorderSummary::default() });
+            recording_verdict(&[&document])
+        };
+        let behind =
+            RequestTimes { without_timer: 813, late_from_due: 402, maybe_several: 2, ..RequestTimes::default() };
+        let words = " Of 1,500 recognised requests 813 began without their timer, because the client was behind, and are timed from when it sent them, \
+                     not from when they were due, from which 402 took longer than the threshold; 2 may be several requests of a client that was behind its timer.";
+        let verdict = told(Stage::Request, behind);
+        assert!(verdict.contains(words), "{verdict}");
+        for (stage, times) in [(Stage::Request, RequestTimes::default()), (Stage::Response, behind)] {
+            let verdict = told(stage, times);
+            assert!(!verdict.contains("recognised"), "{verdict}");
+        }
     }
 
     #[test]

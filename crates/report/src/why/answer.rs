@@ -1,6 +1,6 @@
 //! The answer of `punctual why`.
 
-use super::advice::Advice;
+use super::advice::{Advice, after_a_loop};
 use super::call_rows::CallRow;
 use super::ends::{self, EndRow};
 use super::model::{EpisodeView, WhyReport};
@@ -194,7 +194,7 @@ impl<'a> CauseRow<'a> {
         let Advice { happened, remedy, .. } = Advice::on(cause, report.recording, report.setting);
         CauseRow {
             happened,
-            remedy,
+            remedy: after_a_loop(report, cause).or(remedy),
             page: cause.kind.page(),
             kind: cause.kind.name(),
             name: cause.who.name(),

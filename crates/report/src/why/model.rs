@@ -254,6 +254,8 @@ pub struct WhyReport<'a> {
     pub loops: Option<FollowedLoops>,
     /// For loops whose period is the threshold: how many of their cycles took longer, by name and policy.
     pub overruns: Vec<(String, OverrunCount)>,
+    /// The names of these loops: nobody goes before them.
+    pub loop_names: Vec<String>,
     /// What to do where there is no evidence to tell a cause from.
     pub without_evidence: Vec<NextStep>,
     /// What to do where most of the lateness is what every wakeup takes.
@@ -310,6 +312,7 @@ impl<'a> WhyReport<'a> {
             followed: None,
             loops: None,
             overruns: Vec::new(),
+            loop_names: Vec::new(),
             without_evidence: Vec::new(),
             above_ordinary: None,
             fewer_void: None,
@@ -347,6 +350,7 @@ impl<'a> WhyReport<'a> {
         let followed = document.followed.as_ref();
         self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));
         self.loops = followed.and_then(FollowedLoops::of);
+        self.loop_names = followed.map(Followed::loop_names).unwrap_or_default();
         self.has_ended = followed.is_some_and(Followed::is_of_the_command);
         self
     }

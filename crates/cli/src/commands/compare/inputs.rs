@@ -4,8 +4,7 @@ use super::{Written, directories};
 use crate::args::CompareArguments;
 use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
-use punctual_comparison::Standing;
-use punctual_comparison::interact::{InputComparison, InputOutcome, compare_inputs};
+use punctual_comparison::interact::compare_inputs;
 use punctual_recording::printable_path;
 use punctual_report::interact::compare::{CompareInteractAnswer, interact_comparison_page, interact_comparison_text};
 use punctual_study::open_input_side;
@@ -25,7 +24,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
     let (a, b) = (open_input_side(&a.name, &a.paths)?, open_input_side(&b.name, &b.paths)?);
     let comparison = compare_inputs(&a, &b)?;
     let next = punctual_report::after_interact_comparison(&comparison, [&first[0], &first[1]], directories);
-    let mut code = if arguments.exit_code { outcome_code(&comparison) } else { 0 };
+    let mut code = if arguments.exit_code { super::outcome_code(comparison.standing, comparison.outcome) } else { 0 };
     let mut artifacts = Artifacts::default();
     if let Some(path) = &arguments.html {
         code = code.max(artifacts.write(path, interact_comparison_page(&comparison, &a, &b, &next).html()?));
@@ -37,13 +36,4 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
         output::print_text(&format!("{}\n{next}", interact_comparison_text(&comparison)));
     }
     Ok(code)
-}
-
-/// The exit code that `--exit-code` asks for: 2 if any kind of input is slower, 1 if there is no verdict.
-fn outcome_code(comparison: &InputComparison) -> u8 {
-    match (comparison.standing, comparison.outcome) {
-        (Standing::Systems, InputOutcome::Worse | InputOutcome::Mixed) => 2,
-        (Standing::Systems, _) => 0,
-        _ => 1,
-    }
 }

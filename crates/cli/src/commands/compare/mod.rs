@@ -8,7 +8,7 @@ use crate::args::{CompareArguments, MeasuringArguments, Settings, SideOptions, S
 use crate::output::{self, Output, Usage};
 use crate::progress::InParts;
 use crate::signals::Interrupted;
-use punctual_comparison::{Comparison, Outcome, Run, Side, Standing};
+use punctual_comparison::{Comparison, Overall, Run, Side, Standing};
 use punctual_device::{Catalogue, Origin, Profile};
 use punctual_load::{Load, NotRunnable, Source};
 use punctual_probe::Plan;
@@ -81,17 +81,14 @@ impl Taken {
     }
 }
 
-/// The exit code that `--exit-code` asks for: 2 if a side is worse, 1 if there is no verdict on one, which does not mean that it
-/// is no worse.
-fn outcome_code<'a>(compared: impl IntoIterator<Item = &'a Comparison>) -> u8 {
-    let is_worse =
-        |one: &Comparison| one.outcome == Outcome::Worse || one.counts.iter().any(|row| row.outcome == Outcome::Worse);
-    let code = |one: &Comparison| match one.standing {
-        Standing::Systems if is_worse(one) => 2,
-        Standing::Systems => 0,
+/// The exit code that `--exit-code` asks for: 2 if a side is worse in anything, 1 if there is no verdict on it, which does not
+/// mean that it is no worse.
+fn outcome_code(standing: Standing, outcome: Overall) -> u8 {
+    match (standing, outcome) {
+        (Standing::Systems, Overall::Worse | Overall::Mixed) => 2,
+        (Standing::Systems, Overall::Better | Overall::NoDifference) => 0,
         _ => 1,
-    };
-    compared.into_iter().map(code).max().unwrap_or(0)
+    }
 }
 
 /// One side compared with another.
@@ -114,7 +111,7 @@ fn pair(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, output
     );
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
-        code = code.max(outcome_code([&comparison]));
+        code = code.max(outcome_code(comparison.standing, comparison.overall()));
     }
     if let Some(path) = &arguments.html {
         let page = comparison_page(&comparison, a, b, &next, &over_time(&taken.opened));
@@ -180,7 +177,8 @@ fn several(arguments: &CompareArguments, devices: &[Profile], taken: &Taken, out
     };
     let (mut code, mut artifacts) = (taken.code(), Artifacts::default());
     if arguments.exit_code {
-        code = code.max(outcome_code(found.iter().map(|shared| &shared.comparison)));
+        let codes = found.iter().map(|shared| outcome_code(shared.comparison.standing, shared.comparison.overall()));
+        code = codes.fold(code, u8::max);
     }
     if let Some(path) = &arguments.html {
         code = code.max(artifacts.write(path, several_page(&found, &sides, &next, &over_time(&taken.opened)).html()?));
@@ -406,6 +404,21 @@ fn open(arguments: &MeasuringArguments, directory: &Path, made: Vec<Vec<PathBuf>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_exit_code_rests_on_the_outcome_in_the_answer() {
+        let too_few = Standing::TooFewRuns { more: [1, 1] };
+        for (standing, outcome, expected) in [
+            (Standing::Systems, Overall::Better, 0),
+            (Standing::Systems, Overall::NoDifference, 0),
+            (Standing::Systems, Overall::Worse, 2),
+            (Standing::Systems, Overall::Mixed, 2),
+            (too_few, Overall::Worse, 1),
+            (too_few, Overall::Better, 1),
+        ] {
+            assert_eq!(outcome_code(standing, outcome), expected, "{standing:?} {outcome:?}");
+        }
+    }
 
     #[test]
     fn a_comparison_is_measured_again_as_it_was_with_more_repeats() {

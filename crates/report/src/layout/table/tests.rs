@@ -39,6 +39,21 @@ fn sentences_stand_below_their_row() {
     );
 }
 
+/// How often requests were slow on two sides.
+#[test]
+fn long_cells_of_words_stay_in_one_table() {
+    let cells = [
+        "requests slower than 20.0 ms",
+        "at most 8.17 % (531 to 551 of 6,744 in 90.1 s)",
+        "at most 2.01 % (161 to 178 of 8,837 in 90.1 s)",
+        "no difference (0.25 times the share, 0.006 to 10.3)",
+    ];
+    let text = at(80, &["", "A", "B", "B is"], 0..0, &[&cells]);
+    assert!(!text.contains("\n\n") && text.contains("no difference (0.25 times the share, 0.006 to 10.3)"), "{text}");
+    let text = at(80, &["", "A", "B", "B is"], 1..3, &[&cells]);
+    assert_eq!(text.matches("\n\n").count(), 2, "{text}");
+}
+
 #[test]
 fn cells_keep_a_number_with_its_unit_and_a_reservation_with_its_times() {
     let text = at(20, &["context", "kept"], 2..2, &[&["reservation:218us/640us", "up to 1.28 ms late"]]);

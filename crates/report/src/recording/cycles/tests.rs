@@ -17,7 +17,7 @@ fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
             },
         )
     };
-    LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect() }
+    LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect(), of: None }
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_row_of_cycles_is_not_called_one() {
             limit: 3 * limited,
             ..CycleCount::default()
         };
-        LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into() }
+        LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into(), of: None }
     };
     let begin = "arm fifo:80 took longer than 1.00 ms in";
     let missed =

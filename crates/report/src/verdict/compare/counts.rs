@@ -30,10 +30,12 @@ pub(super) fn cycles_in_words(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// Sentences on slow requests.
+/// Sentences on slow requests, those first in which the sides differ.
 pub(super) fn requests_in_words(comparison: &Comparison) -> Vec<String> {
     let requests = comparison.counts.iter().filter(|row| matches!(row.what, Counted::Requests { .. }));
-    requests.map(|row| sentence(row, comparison.standing)).collect()
+    let mut requests: Vec<&CountComparison> = requests.collect();
+    requests.sort_by_key(|row| row.outcome == Outcome::NoDifference);
+    requests.into_iter().map(|row| sentence(row, comparison.standing)).collect()
 }
 
 /// All sentences of a comparison with the side of this letter, which is one of several.

@@ -6,7 +6,7 @@ mod sides;
 pub(crate) use sides::sides_verdict;
 
 use crate::compare::words::{MAX_TOLD, factor, has_too_few, interval, measure, of_stage, value_of};
-use crate::layout::{capitalized, grouped};
+use crate::layout::capitalized;
 use counts::{cycles_in_words, requests_in_words};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{Comparison, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, StageComparison, Standing};
@@ -63,27 +63,36 @@ pub fn comparison_verdict(comparison: &Comparison) -> String {
     }
     verdict += &other_way_round(comparison, total);
     verdict += &other_stages(comparison);
-    for words in requests_in_words(comparison) {
-        verdict += &format!(" {words}");
-    }
     if let Some(words) = throughput_in_words(comparison) {
         verdict += &format!(" {words}");
     }
     verdict
 }
 
-/// A sentence on wakeups, after those on cycles. Beside anything that was counted it says what it is about.
+/// A sentence on wakeups, after those on requests and cycles. Beside anything that was counted it says what it is about.
 fn beside_counts(comparison: &Comparison, sentence: String) -> String {
     if comparison.counts.is_empty() {
         return sentence;
     }
-    let mut sentences = cycles_in_words(comparison);
     let is_counted = comparison.counts.iter().any(|row| row.outcome != Outcome::NoDifference);
-    if is_counted || comparison.outcome == Outcome::NoDifference {
-        sentences.push(format!("Wakeup latency: {}", within_a_sentence(&sentence)));
+    let wakeups_decide = !is_counted && comparison.outcome != Outcome::NoDifference;
+    in_order(requests_in_words(comparison), cycles_in_words(comparison), &sentence, wakeups_decide)
+}
+
+/// Whoever records requests asks for these: they come first, whatever is decided. Of the others, what is decided stands before
+/// what is not.
+fn in_order(requests: Vec<String>, cycles: Vec<String>, wakeups: &str, wakeups_decide: bool) -> String {
+    let mut sentences = requests;
+    if wakeups_decide {
+        sentences.push(if sentences.is_empty() {
+            decided_by_wakeups(wakeups)
+        } else {
+            format!("Wakeup latency: {}", within_a_sentence(wakeups))
+        });
+        sentences.extend(cycles);
     } else {
-        // What is decided stands before what is not.
-        sentences.insert(0, decided_by_wakeups(&sentence));
+        sentences.extend(cycles);
+        sentences.push(format!("Wakeup latency: {}", within_a_sentence(wakeups)));
     }
     sentences.join(" ")
 }
@@ -146,7 +155,7 @@ fn detectable(findable: f64) -> String {
     if findable < MAX_TOLD {
         format!(", but only a ratio of {} or more would be detected (80 % power)", factor(findable))
     } else {
-        format!(", but no ratio below {} would be detected (80 % power)", grouped(MAX_TOLD as u64))
+        ", but runs that differ this much from one another show no ratio".to_owned()
     }
 }
 
@@ -258,6 +267,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn requests_come_first_whatever_is_decided() {
+        let (one, none) = (|words: &str| vec![words.to_owned()], Vec::new);
+        for (requests, cycles, wakeups_decide, expected) in [
+            (one("R."), none(), false, "R. Wakeup latency: worse: B's p99."),
+            (one("R."), none(), true, "R. Wakeup latency: worse: B's p99."),
+            (one("R."), one("C."), true, "R. Wakeup latency: worse: B's p99. C."),
+            (none(), one("C."), false, "C. Wakeup latency: worse: B's p99."),
+            (none(), one("C."), true, "Worse in wakeup latency: B's p99. C."),
+        ] {
+            assert_eq!(in_order(requests, cycles, "Worse: B's p99.", wakeups_decide), expected);
+        }
+    }
+
     fn ratio(low: f64, high: f64) -> Ratio {
         Ratio { figure: MEDIAN, low, estimate: 1.0, high, same_within: WORTH_THE_NAME, p: 1.0, findable: 2.0 }
     }
@@ -270,7 +293,7 @@ mod tests {
             assert_eq!(fits(low, high), "");
         }
         assert_eq!(detectable(125.4), ", but only a ratio of 125 or more would be detected (80 % power)");
-        assert_eq!(detectable(1e12), ", but no ratio below 10,000 would be detected (80 % power)");
+        assert_eq!(detectable(1e12), ", but runs that differ this much from one another show no ratio");
         assert_eq!(interval(&ratio(1.5, 1e9)).as_deref(), Some("1.50 or more"));
         assert_eq!(interval(&ratio(1e-9, 0.4)).as_deref(), Some("0.40 or less"));
     }

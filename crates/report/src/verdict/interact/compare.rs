@@ -4,8 +4,8 @@ use crate::interact::compare::words::{cause_in_words, label_in_words, limits, si
 use crate::layout::shortened;
 use crate::verdict::compare::wanting;
 use punctual_blame::Kind;
-use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputOutcome, Parts};
-use punctual_comparison::{Outcome, Standing, WORTH_THE_NAME};
+use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, Parts};
+use punctual_comparison::{Outcome, Overall, Standing, WORTH_THE_NAME};
 use punctual_recording::{START, agreeing, counted, format_ns};
 
 /// How many kinds the verdict mentions.
@@ -60,10 +60,10 @@ fn died(comparison: &InputComparison) -> String {
 
 fn beginning(comparison: &InputComparison) -> &'static str {
     match (comparison.standing, comparison.outcome) {
-        (Standing::Systems, InputOutcome::Worse) => "Worse: ",
-        (Standing::Systems, InputOutcome::Better) => "Better: ",
-        (Standing::Systems, InputOutcome::Mixed) => "Better and worse: ",
-        (Standing::Systems, InputOutcome::NoDifference) => "",
+        (Standing::Systems, Overall::Worse) => "Worse: ",
+        (Standing::Systems, Overall::Better) => "Better: ",
+        (Standing::Systems, Overall::Mixed) => "Better and worse: ",
+        (Standing::Systems, Overall::NoDifference) => "",
         _ if comparison.a.runs == 1 && comparison.b.runs == 1 => "In these two runs ",
         _ => "In these runs ",
     }

@@ -40,7 +40,7 @@ impl WhyReport<'_> {
         let threshold = self.threshold();
         match self.stage() {
             Stage::Request => format!("took longer than {threshold}"),
-            Stage::Response => format!("took longer than {threshold} from wakeup to the next sleep"),
+            Stage::Response => format!("took longer than {threshold} from wakeup until the work was done"),
             _ => format!("{} later than {threshold}", agreeing(count, "was", "were")),
         }
     }

@@ -1,6 +1,7 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
 use crate::why::model::{EpisodeView, OnlyThread, WhyReport};
+use crate::why::request_times::may_be_late;
 use crate::why::words::is_much;
 use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
@@ -20,6 +21,13 @@ impl WhyReport<'_> {
     pub(crate) fn maybe_parts(&self) -> u64 {
         let times = self.recognised().and(self.recorder.as_ref()).and_then(|recorder| recorder.request_times);
         times.map_or(0, |times| times.maybe_parts)
+    }
+
+    /// Whether most of what was recognised may leave out the wait for the answer: then nothing that the others show makes answers come sooner.
+    pub(crate) fn leaves_out_answers(&self) -> bool {
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let (all, after) = (self.recognised().unwrap_or(0), times.map_or(0, |times| times.after_answers));
+        after > all / 2
     }
 
     /// That they may be, to follow their number.
@@ -43,14 +51,16 @@ impl WhyReport<'_> {
     fn untold(&self) -> Option<String> {
         let all = self.recognised().filter(|all| *all > 0)?;
         let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
-        let assumed = recorder.request_times.map_or(0, |times| times.assumed);
+        let times = recorder.request_times.unwrap_or_default();
+        let assumed = times.assumed.saturating_sub(times.maybe_several).saturating_sub(times.after_answers);
         let mut untold = Vec::new();
         if assumed > parts && is_much(assumed, all) {
             untold.push(format!("where {} of all {} begin and end is only assumed", grouped(assumed), grouped(all)));
         }
-        if parts > 0 {
+        let may_be_parts = (parts > 0).then(|| (parts, self.are_maybe_parts()));
+        for (count, what) in may_be_late(recorder).chain(may_be_parts) {
             let of_all = if untold.is_empty() { format!(" of all {}", grouped(all)) } else { String::new() };
-            untold.push(format!("{}{of_all} {}", grouped(parts), self.are_maybe_parts()));
+            untold.push(format!("{}{of_all} {what}", grouped(count)));
         }
         let ended = recorder.ended_threads;
         if is_much(ended, all) {
@@ -414,6 +424,43 @@ pub(super) mod tests {
                 (Some(expected), _) => assert_eq!(none, format!("{in_time}, but others may have: {expected}.")),
                 (None, _) => assert_eq!(none, format!("{in_time}.")),
             }
+        }
+    }
+
+    /// What a client that is behind its timer does shows less than what it would have done in time.
+    #[test]
+    fn requests_of_clients_that_were_behind_are_counted_in_the_first_sentences() {
+        let told = |times: RequestTimes| {
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(1_500),
+                request_times: Some(times),
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
+        };
+        let in_time = "None of the 1,500 requests that were recognised took longer than 20.0 ms";
+        let none = RequestTimes::default();
+        let several = "2 of all 1,500 may be several requests of a client that was behind its timer";
+        let after = "1,500 of all 1,500 begin with what may be the answer to the one before: of a client that is behind its timer, or has none, the \
+                     wait for the answer is left out";
+        for (times, expected) in [
+            (RequestTimes { without_timer: 813, ..none }, None),
+            (
+                RequestTimes { without_timer: 813, late_from_due: 402, ..none },
+                Some(
+                    "813 of all 1,500 began without their timer, because the client was behind, and are timed from when it sent them, not from when \
+                     they were due, from which 402 took longer than the threshold",
+                ),
+            ),
+            (RequestTimes { maybe_several: 2, assumed: 2, ..none }, Some(several)),
+            (RequestTimes { after_answers: 1_500, assumed: 1_500, ..none }, Some(after)),
+            (RequestTimes { after_answers: 3, assumed: 3, ..none }, None),
+        ] {
+            let others = expected.map_or_else(String::new, |expected| format!(", but others may have: {expected}"));
+            assert_eq!(told(times), format!("{in_time}{others}."));
         }
     }
 

@@ -1,0 +1,33 @@
+//! Episodes written down event by event, and what explains them. One binary: each file would be linked by itself.
+
+mod alike;
+mod along_waits;
+mod asked;
+mod beginnings;
+mod beside;
+mod blindness;
+mod cut;
+mod disks;
+mod edges;
+mod file_locks;
+mod groups;
+mod holders;
+mod innocents;
+mod interrupted;
+mod lock_changes;
+mod locks_of_the_kernel;
+mod polled;
+mod preempted;
+mod properties;
+mod queued;
+mod raced;
+mod renamed;
+mod requests;
+mod scenarios;
+mod several;
+mod sockets;
+mod support;
+mod suspects;
+mod time_limits;
+mod unread;
+mod unseen;

@@ -1,0 +1,136 @@
+//! `punctual report` on made-up recordings of inputs to a program.
+
+use crate::support::{code, json, run};
+use punctual_recording::*;
+use std::path::Path;
+
+const MS: u64 = 1_000_000;
+
+/// An input of a kind, begun at a time and seen after another one, ms.
+fn input(number: u32, kind: &str, begin_ms: u64, seen_ms: Option<u64>, outcome: Outcome) -> Interaction {
+    let begin_ns = begin_ms * MS;
+    Interaction {
+        number,
+        kind: kind.into(),
+        label: "a".into(),
+        repeat: number + 1,
+        begin_ns,
+        injected_ns: begin_ns + 1_000,
+        end_ns: begin_ns + 100 * MS,
+        seen_ns: seen_ms.map(|seen_ms| begin_ns + seen_ms * MS),
+        outcome: Some(outcome),
+        ..Interaction::default()
+    }
+}
+
+/// Writes a recording of inputs to an editor.
+fn write(path: &Path, inputs: &[Interaction]) {
+    let mut recording = Writer::create_of(RecordingKind::Interaction, path, Provenance::default(), Vec::new()).unwrap();
+    let mut writer = InteractionWriter::create(recording.directory()).unwrap();
+    inputs.iter().for_each(|input| writer.push(input));
+    let summary = InteractionDocument {
+        schema: INTERACTIONS_SCHEMA.into(),
+        via: "pty".into(),
+        pace: "human".into(),
+        program: vec!["editor".into()],
+        followed: true,
+        inputs: inputs.len() as u64,
+        ..InteractionDocument::default()
+    };
+    writer.finish(&summary).unwrap();
+    recording.flush().unwrap();
+    let ended = Ended { reason: EndReason::Completed, detail: None, at_ns: 100_000 * MS };
+    recording.finish(ended, Vec::new()).unwrap();
+}
+
+#[test]
+fn how_long_inputs_follow_one_another_leaves_out_those_whose_beginning_is_not_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut inputs: Vec<Interaction> =
+        (0..6).map(|number| input(number, "key", 1_000 * u64::from(number + 1), Some(200), Outcome::Seen)).collect();
+    inputs.push(input(6, START, 100, Some(900), Outcome::Seen));
+    inputs.push(input(7, BEGAN_BEFORE, 500, Some(900), Outcome::Seen));
+    write(&directory.path().join("a.punctual"), &inputs);
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--interarrival", "100ms", "--json"]));
+    let events = &found["interarrival"][0];
+    assert!(events["events"] == 6 && events["late"] == 6, "{found}");
+    // Their number, their mean distance and its deviation, as in the paper's Table 2.
+    assert!(events["mean_ns"] == 1_000_000_000_u64 && events["deviation_ns"] == 0, "{found}");
+}
+
+#[test]
+fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    // Two keys while the program works, and the one whose output shows all three.
+    let merged = |number: u32, begin_ms, into| Interaction {
+        merged_into: Some(into),
+        ..input(number, "key", begin_ms, None, Outcome::Merged)
+    };
+    let all = [merged(0, 1_000, 1), merged(1, 1_150, 2), input(2, "key", 1_300, Some(50), Outcome::Seen)];
+    write(&directory.path().join("a.punctual"), &all);
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    assert!(found["counts"]["merged"] == 2 && found["counts"]["seen"] == 1, "{found}");
+    let said = "2 inputs were taken together with a later one, which was seen up to 350 ms after them";
+    assert!(found["warnings"].to_string().contains(said), "{}", found["warnings"]);
+    // A limit is for all three.
+    for (limit, exceeded) in [("max=349ms", true), ("max=351ms", false)] {
+        let output = run(directory.path(), &["report", "a.punctual", "--limit", limit, "--json"]);
+        let answer = json(&output);
+        let judged = &answer["limits"][0];
+        assert_eq!(code(&output), if exceeded { 2 } else { 0 }, "{judged}");
+        assert!(judged["found_ns"] == 350_000_000 && judged["exceeded"] == exceeded, "{judged}");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_said_to_and_nothing_counts_as_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |name: &str, outcomes: &[Outcome]| {
+        let seen = |outcome: Outcome| (outcome == Outcome::Seen).then_some(1);
+        let one = |(number, &outcome): (u32, &Outcome)| {
+            input(number, "key", 1_000 + 150 * u64::from(number), seen(outcome), outcome)
+        };
+        let inputs: Vec<Interaction> = (0..).zip(outcomes).map(one).collect();
+        write(&directory.path().join(name), &inputs);
+        let output = run(directory.path(), &["report", name, "--json"]);
+        (code(&output), json(&output)["verdict"].as_str().unwrap().to_owned())
+    };
+    let (hangs, verdict) = said("a.punctual", &[Outcome::Seen, Outcome::Unfinished, Outcome::Unread, Outcome::Unread]);
+    let words = " It was still at work on key a when the script was through, and 2 inputs after that were not taken.";
+    assert!(hangs == 1 && verdict.contains(words), "{verdict}");
+    let (hangs, verdict) = said("b.punctual", &[Outcome::Unfinished, Outcome::Unread]);
+    assert!(hangs == 1 && verdict.contains("answered none of 2 inputs. It was still at work on key a"), "{verdict}");
+    // The last one of all may take its time, and a window may ignore what it likes.
+    for (name, last) in [("c.punctual", Outcome::Unfinished), ("d.punctual", Outcome::Seen)] {
+        let (hangs, verdict) = said(name, &[Outcome::Seen, Outcome::Unread, last]);
+        assert!(hangs == 0 && !verdict.contains("still at work"), "{verdict}");
+    }
+}
+
+#[test]
+fn what_was_typed_without_pauses_is_not_taken_for_what_a_person_meets() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("a.punctual"), &[input(0, "key", 1_000, Some(1), Outcome::Seen)]);
+    let said = "typed without any pause: no person meets this";
+    let warnings = || json(&run(directory.path(), &["report", "a.punctual", "--json"]))["warnings"].to_string();
+    assert!(!warnings().contains(said), "{}", warnings());
+    let place = directory.path().join("a.punctual/interactions.json");
+    let text = std::fs::read_to_string(&place).unwrap();
+    std::fs::write(&place, text.replace("\"human\"", "\"full\"")).unwrap();
+    assert!(warnings().contains(said), "{}", warnings());
+}
+
+#[test]
+fn a_limit_on_a_quantile_of_few_inputs_says_that_it_judged_the_longest() {
+    let directory = tempfile::tempdir().unwrap();
+    let verdict = |inputs: u32| {
+        let one = |number: u32| input(number, "key", 1_000 + 150 * u64::from(number), Some(1), Outcome::Seen);
+        let (name, inputs) = (format!("{inputs}.punctual"), (0..inputs).map(one).collect::<Vec<_>>());
+        write(&directory.path().join(&name), &inputs);
+        let answer = json(&run(directory.path(), &["report", &name, "--limit", "p99=16ms", "--json"]));
+        answer["verdict"].as_str().unwrap().to_owned()
+    };
+    let said = " It takes 100 inputs to tell p99 of all from the longest: of 40 inputs, the longest was judged.";
+    let (few, many) = (verdict(40), verdict(100));
+    assert!(few.ends_with(said) && !many.contains("It takes"), "{few} {many}");
+}

@@ -1,0 +1,98 @@
+//! How many requests there were of which so much is known, and how long all of them took.
+
+use super::request::Request;
+use punctual_recording::{Distribution, RequestTimes};
+
+/// How much is known of requests, by how many of them, see [`RequestTimes`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OfRequests {
+    sure: u64,
+    maybe_parts: u64,
+    assumed: u64,
+    without_timer: u64,
+    late_from_due: u64,
+    maybe_several: u64,
+    after_answers: u64,
+}
+
+impl OfRequests {
+    /// One is over, and is late beyond this, ns, if that is known already.
+    pub(super) fn count(&mut self, request: &Request, threshold_ns: Option<u64>) {
+        let Request { expected_ns, end_ns, known } = *request;
+        let is_late_since = |begun_ns: u64| threshold_ns.is_some_and(|ns| end_ns.saturating_sub(begun_ns) > ns);
+        let is_late_from_due = known.due_ns.is_some_and(is_late_since) && !is_late_since(expected_ns);
+        self.sure += u64::from(known.is_sure());
+        self.maybe_parts += u64::from(known.may_be_part);
+        self.assumed += u64::from(!known.is_bounded);
+        self.without_timer += u64::from(known.due_ns.is_some());
+        self.late_from_due += u64::from(is_late_from_due);
+        self.maybe_several += u64::from(known.may_be_several);
+        self.after_answers += u64::from(known.is_after_answer);
+    }
+
+    /// How long they took; `None` if there are none.
+    pub(super) fn times(self, times: &Distribution) -> Option<RequestTimes> {
+        let OfRequests { sure, maybe_parts, assumed, without_timer, late_from_due, maybe_several, after_answers } =
+            self;
+        Some(RequestTimes {
+            p50_ns: times.quantile(0.5)?,
+            // A quantile is given only where at least one value lies beyond it.
+            p99_ns: if times.count() >= 100 { times.quantile(0.99) } else { None },
+            max_ns: times.max()?,
+            sure,
+            maybe_parts,
+            assumed,
+            without_timer,
+            late_from_due,
+            maybe_several,
+            after_answers,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::request::Known;
+
+    #[test]
+    fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
+        let mut times = Distribution::new();
+        let known = OfRequests { sure: 7, maybe_parts: 2, assumed: 5, ..OfRequests::default() };
+        assert_eq!(known.times(&times), None);
+        times.record_n(1_000, 99);
+        let few = RequestTimes {
+            p50_ns: 1_000,
+            max_ns: 1_000,
+            sure: 7,
+            maybe_parts: 2,
+            assumed: 5,
+            ..RequestTimes::default()
+        };
+        assert_eq!(known.times(&times), Some(few));
+        times.record(50_000);
+        let found = OfRequests::default().times(&times).unwrap();
+        assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
+    }
+
+    /// The one of a loop that was behind may be late from when it was due, and not from when it was sent.
+    #[test]
+    fn requests_that_began_without_their_timer_are_counted_and_those_that_were_late_from_then() {
+        let request = |due_ns, expected_ns, end_ns| Request {
+            expected_ns,
+            end_ns,
+            known: Known { due_ns, is_bounded: true, ..Known::default() },
+        };
+        for (request, threshold_ns, expected) in [
+            (request(None, 100, 300), Some(50), [0, 0]),
+            (request(Some(100), 250, 300), Some(50), [1, 1]),
+            (request(Some(100), 240, 300), Some(50), [1, 0]),
+            (request(Some(260), 270, 300), Some(50), [1, 0]),
+            (request(Some(100), 250, 300), None, [1, 0]),
+        ] {
+            let mut found = OfRequests::default();
+            found.count(&request, threshold_ns);
+            assert_eq!([found.without_timer, found.late_from_due], expected, "{request:?} {threshold_ns:?}");
+        }
+    }
+}
