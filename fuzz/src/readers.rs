@@ -63,6 +63,7 @@ fn put_cut_document(directory: &Path) {
             last_ns: 0,
             followed: None,
             recorder: None,
+            added: 0,
         };
         put(directory, "recording.json", &serde_json::to_vec(&document).expect("JSON"));
     }

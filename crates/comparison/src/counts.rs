@@ -192,6 +192,7 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         events: recorder.late.saturating_add(unknown(recorder, in_doubt(recorder).saturating_add(from_due))),
         least: recorder.late,
         may_be_more: false,
+        hidden: None,
         exposure: if untold.is_some() { 0 } else { exposure },
         all,
         watched_ns,
@@ -226,9 +227,9 @@ pub(crate) fn outcome_of(ratio: RateRatio) -> Outcome {
 pub(crate) fn rate_ratio_between(a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64) -> RateRatio {
     let (least_a, least_b) = (at_least(a), at_least(b));
     RateRatio {
-        low: rate_ratio(a, &least_b, is_paired, error).low,
+        low: at_most(a).and_then(|most_a| rate_ratio(&most_a, &least_b, is_paired, error).low),
         estimate: rate_ratio(a, b, is_paired, error).estimate,
-        high: rate_ratio(&least_a, b, is_paired, error).high,
+        high: at_most(b).and_then(|most_b| rate_ratio(&least_a, &most_b, is_paired, error).high),
     }
 }
 
@@ -243,14 +244,17 @@ fn sum(runs: &[OfRun]) -> EventCount {
     let all = runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.count.all?)));
     let watched_ns = runs.iter().try_fold(0_u64, |sum, run| Some(sum.saturating_add(run.count.watched_ns?)));
     let untold = runs.iter().find_map(|run| run.count.untold);
-    let sum =
-        runs.iter().fold(EventCount { all, watched_ns, untold, ..EventCount::default() }, |sum, run| EventCount {
+    let sum = runs.iter().fold(
+        EventCount { all, watched_ns, untold, hidden: Some(0), ..EventCount::default() },
+        |sum, run| EventCount {
             events: sum.events.saturating_add(run.count.events),
             least: sum.least.saturating_add(run.count.least),
             may_be_more: sum.may_be_more || run.count.may_be_more,
+            hidden: sum.hidden.zip(run.count.at_most()).map(|(sum, most)| sum.saturating_add(most - run.count.events)),
             exposure: sum.exposure.saturating_add(run.count.exposure),
             ..sum
-        });
+        },
+    );
     // Of a side there is no rate if there is none of one of its runs.
     EventCount { exposure: if untold.is_some() { 0 } else { sum.exposure }, ..sum }
 }
@@ -259,6 +263,15 @@ fn sum(runs: &[OfRun]) -> EventCount {
 fn at_least(runs: &[OfRun]) -> Vec<OfRun> {
     let fewest = |run: &OfRun| EventCount { events: run.count.least, ..run.count };
     runs.iter().map(|run| OfRun { count: fewest(run), in_time: run.in_time.clone() }).collect()
+}
+
+/// The runs with the most events that they may have had; `None` if nothing limits those of one of them.
+fn at_most(runs: &[OfRun]) -> Option<Vec<OfRun>> {
+    let most = |run: &OfRun| {
+        let count = EventCount { events: run.count.at_most()?, ..run.count };
+        Some(OfRun { count, in_time: run.in_time.clone() })
+    };
+    runs.iter().map(most).collect()
 }
 
 /// How many times as often on B, with limits that are wrong with this probability.

@@ -29,6 +29,8 @@ pub struct EventCount {
     pub least: u64,
     /// Whether there may have been more, which nobody saw.
     pub may_be_more: bool,
+    /// How many more there may have been at most, where that is so; `None` if nothing limits them.
+    pub hidden: Option<u64>,
     /// Out of how many cycles, periods, blocks or requests; or, where not every run of both sides counted its requests, in
     /// how much time, ns. 0 if they could not be counted.
     pub exposure: u64,
@@ -38,6 +40,13 @@ pub struct EventCount {
     pub watched_ns: Option<u64>,
     /// Why requests could not be counted, of the first run in which that is so; `None` if they could, and for others.
     pub untold: Option<Untold>,
+}
+
+impl EventCount {
+    /// The most that there can have been, seen or not; `None` if nothing limits them.
+    pub fn at_most(&self) -> Option<u64> {
+        if self.may_be_more { self.hidden.map(|hidden| self.events.saturating_add(hidden)) } else { Some(self.events) }
+    }
 }
 
 /// One run's events.

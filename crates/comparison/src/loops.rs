@@ -22,10 +22,14 @@ pub(crate) fn have_periods(runs: &[Run], name: &str) -> bool {
 
 /// The periods that the loops of this name overran; nothing where these are not known.
 pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
-    let count = sum(run, name).overrun_periods().map(|found| EventCount {
+    let sum = sum(run, name);
+    // Behind a wakeup that nobody saw are at most the period that it was due in and the next.
+    let hidden = sum.unseen.saturating_mul(2);
+    let count = sum.overrun_periods().map(|found| EventCount {
         events: found.most,
         least: found.least,
         may_be_more: found.may_be_more,
+        hidden: Some(hidden.min(found.all.saturating_sub(found.most))),
         exposure: found.all,
         ..EventCount::default()
     });
@@ -34,8 +38,10 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
 
 /// The cycles of the loops of this name that took too long.
 pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
-    let OverrunCount { least, most, may_be_more, cycles, .. } = sum(run, name).overrun_count();
-    let count = EventCount { events: most, least, may_be_more, exposure: cycles, ..EventCount::default() };
+    let sum = sum(run, name);
+    let OverrunCount { least, most, may_be_more, cycles, .. } = sum.overrun_count();
+    let hidden = sum.hidden_overruns();
+    let count = EventCount { events: most, least, may_be_more, hidden, exposure: cycles, ..EventCount::default() };
     OfRun { count, in_time: in_time(run, name) }
 }
 

@@ -2,13 +2,18 @@
 
 use crate::blocks::Run;
 use crate::counts::{shared_devices, slow_request_ns};
+use crate::differences::Difference;
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::{Standing, began, out_of_turn};
 use punctual_recording::{
-    Document, EndReason, RecorderSummary, RecordingKind, RequestTimes, Stage, agreeing, counted, grouped,
+    Document, EndReason, RecorderSummary, RecordingKind, RequestTimes, Stage, agreeing, counted, grouped, printable,
 };
 use std::collections::BTreeSet;
+
+/// No more values of what differs between the runs of a side are named, and no more of each, characters.
+const MAX_VALUES: usize = 3;
+const MAX_VALUE: usize = 60;
 
 fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
     let mut notes = Vec::new();
@@ -42,19 +47,47 @@ fn notes_of_side(label: &str, side: &Side) -> Vec<String> {
             }
         }
     }
-    let mut varying: Vec<String> = Vec::new();
-    for run in side.runs.iter().skip(1) {
-        for difference in differences_of_runs(&side.runs[0], run) {
-            let what = format!("{} {}", difference.area, difference.what);
-            if !varying.contains(&what) {
-                varying.push(what);
+    if let Some(first) = side.runs.first() {
+        let others = side.runs.iter().skip(1);
+        let found: Vec<Difference> = others.flat_map(|run| differences_of_runs(first, run)).collect();
+        notes.extend(varying(&found).map(|varying| format!("{label}: its own runs differ in {varying}")));
+    }
+    notes
+}
+
+/// In what the runs of one side differ from its first, with the values; `None` if in nothing.
+fn varying(found: &[Difference]) -> Option<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for difference in found {
+        let what = format!("{} {}", difference.area, difference.what);
+        let position = all.iter().position(|(known, _)| *known == what);
+        let position = position.unwrap_or_else(|| {
+            all.push((what, Vec::new()));
+            all.len() - 1
+        });
+        let values = &mut all[position].1;
+        for value in [&difference.a, &difference.b].map(|value| value.as_deref().map_or_else(|| "none".to_owned(), cut))
+        {
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
     }
-    if !varying.is_empty() {
-        notes.push(format!("{label}: its own runs differ in {}", varying.join(", ")));
+    let told = |(what, values): &(String, Vec<String>)| match values.len().saturating_sub(MAX_VALUES) {
+        0 => format!("{what} ({})", values.join("; ")),
+        more => format!("{what} ({}; and {more} more)", values[..MAX_VALUES].join("; ")),
+    };
+    let told: Vec<String> = all.iter().map(told).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// A value that fits into a line.
+fn cut(value: &str) -> String {
+    let printed = printable(value);
+    match printed.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}...", &printed[..end]),
+        None => printed,
     }
-    notes
 }
 
 /// That requests began without their timer, or may leave out the wait for their answer.
@@ -157,6 +190,35 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_differs_between_the_runs_of_a_side_is_named_with_its_values() {
+        let difference = |area, what: &str, a: Option<&str>, b: Option<&str>| Difference {
+            area,
+            what: what.to_owned(),
+            a: a.map(str::to_owned),
+            b: b.map(str::to_owned),
+        };
+        let option = |b: Option<&str>| difference("program", "options", Some("--comm ^my-loop"), b);
+        let kernel = difference("host", "kernel", Some("6.1"), Some("6.12"));
+        let exact = option(Some("--comm ^my-loop$"));
+        for (found, expected) in [
+            (vec![], None),
+            (vec![exact.clone(), exact.clone()], Some("program options (--comm ^my-loop; --comm ^my-loop$)")),
+            (
+                vec![exact.clone(), kernel, option(None)],
+                Some("program options (--comm ^my-loop; --comm ^my-loop$; none), host kernel (6.1; 6.12)"),
+            ),
+            (
+                vec![exact, option(None), option(Some("-i 1ms")), option(Some("-i 2ms"))],
+                Some("program options (--comm ^my-loop; --comm ^my-loop$; none; and 2 more)"),
+            ),
+        ] {
+            assert_eq!(varying(&found).as_deref(), expected, "{found:?}");
+        }
+        let long = varying(&[option(Some("x".repeat(70).as_str()))]).unwrap();
+        assert_eq!(long, format!("program options (--comm ^my-loop; {}...)", "x".repeat(60)));
+    }
 
     #[test]
     fn requests_of_late_clients_are_counted_over_all_runs_of_a_side() {

@@ -42,6 +42,7 @@ fn recording(tasks: u32) -> (Document, Vec<TailValue>) {
         last_ns: 0,
         followed: None,
         recorder: None,
+        added: 0,
     };
     for tid in 0..tasks {
         let counters = Counters { wakeups, missed: Some(1), ..Counters::default() };

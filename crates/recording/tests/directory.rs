@@ -193,7 +193,7 @@ fn merging_adds_up_the_same_and_refuses_the_different() {
         assert_eq!(merge(both).unwrap().measured_ns(), a.measured_ns() + b.measured_ns());
     }
     let sum = merge([a.clone(), b]).unwrap();
-    assert_eq!(sum.counters.wakeups, 100);
+    assert_eq!((sum.counters.wakeups, a.added, sum.added), (100, 0, 1));
     assert_eq!(sum.distributions.sum(|key| key.stage == Stage::Total).count(), 100);
     assert_eq!(merge([a.clone(), a.clone()]).unwrap_err().kind(), ErrorKind::Incompatible);
     let mut other = a.clone();

@@ -246,6 +246,26 @@ fn where_wakeups_were_not_seen_there_may_be_more_overruns() {
 }
 
 #[test]
+fn no_verdict_rests_on_overruns_that_nobody_may_have_seen() {
+    let ratio = |change: &dyn Fn(CycleCount) -> CycleCount| {
+        let mut seldom = of_loop("robot-ctl other", 3);
+        seldom.iter_mut().flat_map(|run| run.cycles.values_mut()).for_each(|own| *own = change(*own));
+        let often = of_loop("robot-ctl other", 969);
+        let [there, back] = [counts(&often, &seldom, false, 0.95), counts(&seldom, &often, false, 0.95)];
+        let outcomes = [there[0].outcome, back[0].outcome];
+        (outcomes, [there[0].ratio.high.is_some(), back[0].ratio.low.is_some()], there[0].b.at_most())
+    };
+    let (decided, open) = ([Outcome::Better, Outcome::Worse], [Outcome::NoDifference; 2]);
+    // Nothing was unseen; or five wakeups of each run, behind which two overruns each may be: far fewer all the same.
+    assert_eq!(ratio(&|own| own), (decided, [true; 2], Some(9)));
+    assert_eq!(ratio(&|own| CycleCount { unseen: 5, ..own }), (decided, [true; 2], Some(39)));
+    // More were unseen than the other side had overruns.
+    assert_eq!(ratio(&|own| CycleCount { unseen: 2_000, ..own }), (open, [true; 2], Some(12_009)));
+    // Any number may be in one stretch.
+    assert_eq!(ratio(&|own| CycleCount { longest_missed: 5, ..own }), (open, [false; 2], None));
+}
+
+#[test]
 fn a_run_of_half_the_cycles_is_worse() {
     let of = |count: CycleCount| {
         let mut runs = of_loop("robot-ctl other", count.overruns);

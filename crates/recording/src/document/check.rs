@@ -125,6 +125,7 @@ mod tests {
             last_ns: 0,
             followed: None,
             recorder: None,
+            added: 0,
         }
     }
 

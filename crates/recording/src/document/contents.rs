@@ -44,6 +44,9 @@ pub struct Document {
     /// recorder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<RecorderSummary>,
+    /// How many further recordings [`merge`](crate::merge) added to this one; never written.
+    #[serde(skip)]
+    pub added: u64,
 }
 
 /// Threads that were not punctual's own.

@@ -52,6 +52,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
             return Err(Error::new(ErrorKind::Incompatible, "", "the same run is given twice"));
         }
         let measured_ns = sum.measured_ns().saturating_add(document.measured_ns());
+        sum.added = sum.added.saturating_add(document.added).saturating_add(1);
         sum.counters.add(&document.counters);
         sum.distributions.add(&document.distributions);
         sum.tasks.extend(document.tasks.iter().cloned());

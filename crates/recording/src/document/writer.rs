@@ -122,6 +122,7 @@ impl Writer {
             last_ns: 0,
             followed: None,
             recorder: None,
+            added: 0,
         };
         let mut writer = Writer {
             directory,

@@ -77,6 +77,9 @@ pub struct CycleCount {
     /// Those of them that began without a wakeup, by the time from one cycle to the next: dropped, made up for without
     /// sleeping, or with a wakeup that nobody saw.
     pub estimated_not_woken: u64,
+    /// Of a sum: the least overruns of its threads and recordings together. The wakeups that one of them has unseen explain no
+    /// overrun of another.
+    pub least_of_parts: u64,
 }
 
 /// Periods of loops, and how many of them began without a wakeup.
@@ -106,6 +109,7 @@ pub struct OverrunPeriods {
 impl CycleCount {
     /// Adds the cycles of others.
     pub fn add(&mut self, other: &CycleCount) {
+        self.least_of_parts = self.least_overruns().saturating_add(other.least_overruns());
         self.cycles = self.cycles.saturating_add(other.cycles);
         self.overruns = self.overruns.saturating_add(other.overruns);
         if other.longest_ns > self.longest_ns {
@@ -161,7 +165,7 @@ impl CycleCount {
     /// The least number of overruns that there can have been.
     pub fn least_overruns(&self) -> u64 {
         let seen = self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending);
-        self.certain.max(seen).max(u64::from(self.began_within() > 0))
+        self.certain.max(seen).max(self.least_of_parts).max(u64::from(self.began_within() > 0))
     }
 
     /// Whether the loop overran more often than its single wakeups show, because it waits within its cycles, or may have

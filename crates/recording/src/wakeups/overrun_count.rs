@@ -64,13 +64,10 @@ impl CycleCount {
     pub fn overrun_count(&self) -> OverrunCount {
         let (least, most) = self.own_overruns_between();
         let cycles = self.own_cycles();
-        // Periods without a wakeup are counted among the most. Where nothing tells what the periods are, none is.
-        let may_hold_more =
-            self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles;
         OverrunCount {
             least,
             most,
-            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && may_hold_more),
+            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
             cycles,
             may_be_more_cycles: self.starved > 0 || most > cycles,
@@ -89,6 +86,20 @@ impl CycleCount {
         let is_bounded = self.cycles > 0 && self.on_grid == self.cycles && self.starved == 0;
         let periods = self.not_woken.saturating_add(self.held).saturating_add(2);
         self.unseen > 0 && !(is_bounded && periods.saturating_mul(period_ns) <= limit_ns)
+    }
+
+    /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
+    pub fn hidden_overruns(&self) -> Option<u64> {
+        let is_limited = self.starved == 0 && !self.may_hold_more();
+        // The cycle of a wakeup that nobody saw may have overrun. Where each period counts, so may the one that it then began in.
+        let each = if self.after_overrun() == AfterOverrun::Skips { 1 } else { 2 };
+        is_limited.then(|| self.unseen.saturating_mul(each))
+    }
+
+    /// Whether the longest stretch may hold any number of cycles: periods without a wakeup are counted among the most overruns,
+    /// but where nothing tells what the periods are, none is.
+    fn may_hold_more(&self) -> bool {
+        self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles
     }
 }
 
@@ -173,5 +184,44 @@ mod tests {
         assert!(CycleCount { starved: 1, ..count }.may_hide_longer_than(1_000, 1));
         assert!(CycleCount { cycles: 0, on_grid: 0, ..count }.may_hide_longer_than(1_000, 1));
         assert!(!CycleCount { unseen: 0, ..count }.may_hide_longer_than(0, 1));
+    }
+
+    #[test]
+    fn what_was_not_seen_of_one_recording_explains_no_overrun_of_another() {
+        let count = |overruns, unseen, certain| CycleCount {
+            cycles: 29_000,
+            overruns,
+            unseen,
+            certain,
+            skipped: certain,
+            ..CycleCount::default()
+        };
+        let (before, after, without) = (count(138, 33, 56), count(49, 94, 49), count(0, 7, 0));
+        let words = |count: CycleCount| count.overrun_count().of_cycles_in_words();
+        assert_eq!(words(before), "105 to 138 or more of 29,000 cycles");
+        assert_eq!(words(after), "49 or more of 29,000 cycles");
+        let sum = |parts: &[CycleCount]| {
+            let mut sum = CycleCount::default();
+            parts.iter().for_each(|part| sum.add(part));
+            sum
+        };
+        assert_eq!(words(sum(&[before, after, without])), "154 to 187 or more of 87,000 cycles");
+        // It makes no difference in which order, or in which groups, they are added.
+        assert_eq!(words(sum(&[sum(&[without, after]), before])), "154 to 187 or more of 87,000 cycles");
+    }
+
+    #[test]
+    fn what_nobody_saw_is_limited_by_the_wakeups_unless_stretches_may_hold_any_number() {
+        let seen = CycleCount { cycles: 12_525, overruns: 116, certain: 15, unseen: 7, ..CycleCount::default() };
+        for (count, hidden) in [
+            (CycleCount { unseen: 0, ..seen }, Some(0)),
+            (seen, Some(14)),
+            (CycleCount { skipped: 9, longest_missed: 87, ..seen }, Some(7)),
+            (CycleCount { longest_missed: 87, ..seen }, None),
+            (CycleCount { longest_missed: 87, on_grid: 12_525, ..seen }, Some(14)),
+            (CycleCount { starved: 1, ..seen }, None),
+        ] {
+            assert_eq!(count.hidden_overruns(), hidden, "{count:?}");
+        }
     }
 }

@@ -35,10 +35,13 @@ pub(super) fn causes_text(comparison: &Comparison) -> String {
             format!("{} -> {}", grouped(row.a.episodes), grouped(row.b.episodes)),
             an_hour(&causes.a, row.a),
             an_hour(&causes.b, row.b),
-            change(row),
+            change(row, causes),
         ]
     });
     let _ = writeln!(text, "{}", table(&["kind", "name", "A -> B", "A an hour", "B an hour", "on B"], 2..5, rows));
+    if causes.rows.iter().take(SHOWN_CAUSES).any(|row| gone_from(row).is_some()) {
+        let _ = writeln!(text, "{}", what_limits(comparison, causes));
+    }
     if let Some(others) = causes.rows.len().checked_sub(SHOWN_CAUSES).filter(|others| *others > 0) {
         let _ = writeln!(text, "{} with --json or --html", counted(others, "further cause"));
     }
@@ -65,17 +68,21 @@ pub(super) fn causes_section(comparison: &Comparison) -> Option<Section> {
             Value::Count(Some(row.b.episodes)),
             Value::text(an_hour(&causes.a, row.a)),
             Value::text(an_hour(&causes.b, row.b)),
-            if row.change.is_shown() { Value::Marked(change(row)) } else { Value::text(change(row)) },
+            if row.change.is_shown() { Value::Marked(change(row, causes)) } else { Value::text(change(row, causes)) },
         ]
     });
     let lead = format!(
         "Episodes of {}, as `punctual why` names their causes, and how many (and how much of their time) there are in an hour, from {} \
          watched on A and {} on B{}. All limits hold at once with 95 % probability and include the spread between runs. This decides \
-         nothing: it says what changed, not whether that is enough.",
+         nothing: it says what changed, not whether that is enough.{}",
         what(causes),
         format_ns(causes.a.watched_ns),
         format_ns(causes.b.watched_ns),
-        without_evidence(causes).map_or_else(String::new, |words| format!("; {words}"))
+        without_evidence(causes).map_or_else(String::new, |words| format!("; {words}")),
+        match causes.rows.iter().any(|row| gone_from(row).is_some()) {
+            true => format!(" {}", what_limits(comparison, causes)),
+            false => String::new(),
+        }
     );
     Some(Section {
         id: "causes".into(),
@@ -128,8 +135,39 @@ fn an_hour(side: &CausesOfSide, count: CauseCount) -> String {
     format!("{} ({})", factor(side.an_hour(count.episodes)), format_ns(ns))
 }
 
+/// The side that has none of a cause that the other has often enough to tell, if that is not called a change.
+fn gone_from(row: &CauseComparison) -> Option<char> {
+    match (row.change, row.a.episodes, row.b.episodes) {
+        (Change::NotShown, _, 0) => Some('B'),
+        (Change::NotShown, 0, _) => Some('A'),
+        _ => None,
+    }
+}
+
+/// Why a cause that is gone is not called a change.
+fn what_limits(comparison: &Comparison, causes: &CausesComparison) -> String {
+    let judged = causes.rows.iter().filter(|row| row.ratio.low.is_some() || row.ratio.high.is_some()).count();
+    let (a, b) = (comparison.a.runs as u64, comparison.b.runs as u64);
+    format!(
+        "A cause of which one side has none may be gone, or have stayed away by chance: the limits are of {} of A and {} of B, allow for what \
+         differs from run to run and for bursts, and hold at once for {}.",
+        counted(a, "run"),
+        grouped(b),
+        counted(judged as u64, "cause")
+    )
+}
+
 /// What became of a cause. It is never called better or worse.
-fn change(row: &CauseComparison) -> String {
+fn change(row: &CauseComparison, causes: &CausesComparison) -> String {
+    if let Some(side) = gone_from(row) {
+        let untold = if side == 'A' { causes.a.untold() } else { causes.b.untold() };
+        let none = if untold > 0 { "none seen" } else { "none" };
+        let limit = match (row.ratio.low, row.ratio.high) {
+            (None, None) => return format!("{none} on {side}; not judged"),
+            _ => rates_in_words(&row.ratio, "times as often"),
+        };
+        return format!("{none} on {side}; too few runs to call that a change of the system ({limit})");
+    }
     let words = match row.change {
         Change::More => "more often",
         Change::Less => "less often",
@@ -246,6 +284,9 @@ mod tests {
 
     #[test]
     fn a_change_is_never_called_better_or_worse_and_few_episodes_are_no_change() {
+        let side = CausesOfSide { watched_ns: 36_000_000_000, late: 12, whole: 12 };
+        let causes =
+            CausesComparison { stage: Stage::Total, threshold_ns: 1_000_000, a: side, b: side, rows: Vec::new() };
         for (limits, found, expected) in [
             ([None, Some(0.0), Some(0.03)], Change::Less, "less often (at most 0.030 times as often)"),
             ([Some(3.1), None, None], Change::More, "more often (at least 3.10 times as often)"),
@@ -257,7 +298,42 @@ mod tests {
             ([None, Some(1.1), None], Change::NotShown, "no change shown"),
             ([None; 3], Change::TooFew, "too few to tell"),
         ] {
-            assert_eq!(change(&row("irq", 9, 9, limits, found)), expected);
+            assert_eq!(change(&row("irq", 9, 9, limits, found), &causes), expected);
+        }
+        // What is gone is called so, whether or not that is a change.
+        let (limits, back) = ([None, Some(0.0), Some(1.28)], [Some(0.78), None, None]);
+        for (a, b, limits, found, untold, expected) in [
+            (132, 0, limits, Change::Less, 0, "less often (at most 1.28 times as often)"),
+            (
+                132,
+                0,
+                limits,
+                Change::NotShown,
+                0,
+                "none on B; too few runs to call that a change of the system (at most 1.28 times as often)",
+            ),
+            (
+                132,
+                0,
+                limits,
+                Change::NotShown,
+                3,
+                "none seen on B; too few runs to call that a change of the system (at most 1.28 times as often)",
+            ),
+            (
+                0,
+                132,
+                back,
+                Change::NotShown,
+                3,
+                "none on A; too few runs to call that a change of the system (at least 0.78 times as often)",
+            ),
+            (9, 0, [None, Some(0.0), None], Change::NotShown, 0, "none on B; not judged"),
+            (7, 0, [None; 3], Change::TooFew, 0, "too few to tell"),
+        ] {
+            let b_side = CausesOfSide { late: 12 + untold, ..side };
+            let causes = CausesComparison { b: b_side, ..causes.clone() };
+            assert_eq!(change(&row("lock", a, b, limits, found), &causes), expected);
         }
     }
 

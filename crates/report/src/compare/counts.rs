@@ -108,7 +108,11 @@ pub(crate) fn times(row: &CountComparison) -> &'static str {
 
 /// How many times as often on B, or as large a share, with limits.
 pub(crate) fn times_as_often(row: &CountComparison) -> String {
-    rates_in_words(&row.ratio, times(row))
+    let is_limited = row.ratio.low.is_some() || row.ratio.high.is_some();
+    match row.ratio.estimate.filter(|_| !is_limited && (row.a.may_be_more || row.b.may_be_more)) {
+        Some(estimate) => format!("{} {} in what was seen", factor(estimate), times(row)),
+        None => rates_in_words(&row.ratio, times(row)),
+    }
 }
 
 /// The table of what was counted.

@@ -121,15 +121,18 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, &day, &share)))
 }
 
-/// An interval that reaches as far as this share of all periods has no upper limit that would tell anything.
-const ALL: f64 = 0.95;
+/// An interval that reaches beyond this share of all periods has no upper limit that would tell anything.
+const MAX_SHARE: f64 = 0.5;
 
 /// How often a day something happens that can happen once in a period, ns; `None` if not even a lower limit is known.
 fn about(day: &Estimate, period_ns: u64) -> Option<String> {
     let high = upper_limit(day, period_ns);
     let low = often(day.low?);
     Some(match (day.value, high) {
-        (Some(value), Some(high)) => format!("about {} ({low} to {})", often(value), often(high)),
+        (Some(value), Some(high)) => match magnitudes(day.low?, high) {
+            Some(magnitudes) => format!("about {} ({magnitudes})", often(value)),
+            None => format!("about {} ({low} to {})", often(value), often(high)),
+        },
         (Some(value), None) if day.high.is_some() => {
             format!("about {} (at least {low}; no upper limit can be told)", often(value))
         }
@@ -137,10 +140,27 @@ fn about(day: &Estimate, period_ns: u64) -> Option<String> {
     })
 }
 
+/// The orders of magnitude between which limits lie that are too far apart for digits to tell anything; `None` for others.
+fn magnitudes(low: f64, high: f64) -> Option<String> {
+    const NAMES: [&str; 9] = [
+        "tens",
+        "hundreds",
+        "thousands",
+        "tens of thousands",
+        "hundreds of thousands",
+        "millions",
+        "tens of millions",
+        "hundreds of millions",
+        "billions",
+    ];
+    let name = |times: f64| NAMES[(times.log10() as usize).clamp(1, NAMES.len()) - 1];
+    (low >= 10.0 && are_too_wide(low, high)).then(|| format!("{} to {}", name(low), name(high)))
+}
+
 /// The upper limit of how often a day something happens that can happen once in a period, ns, if it tells anything.
 fn upper_limit(day: &Estimate, period_ns: u64) -> Option<f64> {
     let most = DAY_S * 1e9 / period_ns.max(1) as f64;
-    day.high.filter(|high| *high < ALL * most)
+    day.high.filter(|high| *high <= MAX_SHARE * most)
 }
 
 /// How often a device is to be expected to run dry in a day of use.
@@ -153,7 +173,7 @@ pub(crate) struct Expected {
 }
 
 /// How often a device is to be expected to run dry, as far as a recording of so much use, s, limits that: `None` where the forecast has
-/// no upper limit that tells anything, be it that it is almost every period, that far more may have come unseen than independent
+/// no upper limit that tells anything, be it that it is more than half of all periods, that far more may have come unseen than independent
 /// events would, or that the limits are too far apart.
 pub(crate) fn expected(answer: &DeviceAnswer, use_s: f64) -> Option<Expected> {
     let day = per_day(answer);
@@ -277,13 +297,36 @@ mod tests {
     fn an_interval_up_to_every_cycle_has_no_upper_limit() {
         let said = |value, high, period_ns| about(&Estimate { low: Some(3_100.0), value, high }, period_ns);
         let [every, most] = [86_400_000.0, 40_000_000.0].map(Some);
-        assert_eq!(said(Some(9_000.0), most, 1_000_000).as_deref(), Some("about 9,000 (3,100 to 40,000,000)"));
+        // Limits that are a thousandfold apart have no digits to be read.
+        assert_eq!(said(Some(9_000.0), Some(3.1e6), 1_000_000).as_deref(), Some("about 9,000 (3,100 to 3,100,000)"));
+        assert_eq!(
+            said(Some(9_000.0), most, 1_000_000).as_deref(),
+            Some("about 9,000 (thousands to tens of millions)")
+        );
+        // Beyond half of all periods.
+        assert_eq!(
+            said(Some(9_000.0), Some(43_300_000.0), 1_000_000).as_deref(),
+            Some("about 9,000 (at least 3,100; no upper limit can be told)")
+        );
         assert_eq!(
             said(Some(9_000.0), every, 1_000_000).as_deref(),
             Some("about 9,000 (at least 3,100; no upper limit can be told)")
         );
         // Of a shorter period it is some.
-        assert_eq!(said(Some(9_000.0), every, 100_000).as_deref(), Some("about 9,000 (3,100 to 86,000,000)"));
+        assert_eq!(said(Some(9_000.0), every, 100_000).as_deref(), Some("about 9,000 (thousands to tens of millions)"));
+        let named = [(2.0, 1e6), (10.0, 9_999.0), (99.0, 1e5), (1_234.0, 1.8e7), (1e8, 1e12)]
+            .map(|(low, high)| magnitudes(low, high));
+        let named: Vec<&str> = named.iter().map(|named| named.as_deref().unwrap_or("-")).collect();
+        assert_eq!(
+            named,
+            [
+                "-",
+                "-",
+                "tens to hundreds of thousands",
+                "thousands to tens of millions",
+                "hundreds of millions to billions"
+            ]
+        );
         assert_eq!(said(None, every, 1_000_000).as_deref(), Some("at least 3,100"));
         assert_eq!(said(Some(9_000.0), None, 1_000_000).as_deref(), Some("at least 3,100"));
         assert_eq!(about(&Estimate { low: None, value: Some(1.0), high: None }, 1_000_000), None);

@@ -1,6 +1,6 @@
 //! How long a recording measured, and under which load.
 
-use punctual_recording::{Document, Host, NO_LOAD, format_ns};
+use punctual_recording::{Document, Host, NO_LOAD, counted, format_ns};
 
 /// The policy of threads that only a simulated machine had.
 const SIMULATED: &str = "simulated";
@@ -31,15 +31,19 @@ fn measured_s(document: &Document) -> f64 {
     document.measured_ns() as f64 / 1e9
 }
 
-/// A duration in words, for a sentence.
+/// A duration in words, for a sentence, and of how many recordings it is the sum.
 pub(crate) fn spoken_duration(document: &Document) -> String {
     let seconds = measured_s(document);
-    match seconds {
+    let duration = match seconds {
         _ if seconds < 9.995 => format_ns(document.measured_ns()),
         _ if seconds < 600.0 => format!("{seconds:.0} s"),
         _ if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
         _ if seconds < 172_800.0 => format!("{:.1} h", seconds / 3_600.0),
         _ => format!("{:.1} days", seconds / 86_400.0),
+    };
+    match document.added {
+        0 => duration,
+        added => format!("{duration} ({} added up)", counted(added.saturating_add(1), "recording")),
     }
 }
 
@@ -83,4 +87,23 @@ pub(crate) fn busy_with_others(load: &str, others_share: Option<f64>) -> Option<
 pub(crate) fn load_beside_others(load: &str, others_share: Option<f64>) -> String {
     busy_with_others(load, others_share)
         .map_or_else(|| load_words(load).to_owned(), |percent| format!("no load added, others {percent:.0} % busy"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_says_of_how_many_recordings_it_is() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        for (added, expected) in
+            [(0, "1.00 s"), (1, "1.00 s (2 recordings added up)"), (9, "1.00 s (10 recordings added up)")]
+        {
+            document.added = added;
+            assert_eq!(spoken_duration(&document), expected);
+        }
+        let said = crate::recording_verdict(&[&document]);
+        assert!(said.starts_with("In 1.00 s (10 recordings added up) with no load added, "), "{said}");
+    }
 }

@@ -199,11 +199,14 @@ impl<'a> JudgedRow<'a> {
     }
 }
 
-/// One recording by itself.
+/// One recording by itself, or the sum of several that were made alike.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PartRow<'a> {
+    /// Where it is; of a sum, where the first is.
     recording: &'a Path,
+    /// How many recordings are added up here.
+    recordings: u64,
     load: &'a str,
     #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     ended: Option<&'a Ended>,
@@ -224,6 +227,7 @@ impl<'a> PartRow<'a> {
     fn new(path: &'a Path, document: &'a Document) -> PartRow<'a> {
         PartRow {
             recording: path,
+            recordings: document.added.saturating_add(1),
             load: load_name(document),
             ended: document.ended.as_ref(),
             cut: document.ended.is_none(),

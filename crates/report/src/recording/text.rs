@@ -32,7 +32,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
                     let _ = writeln!(text, "{lines}");
                 }
             }
-            let _ = writeln!(text, "\nrecording: {}", printable_path(path));
+            let _ = writeln!(text, "\n{}", recording_line(path, document));
             continue;
         }
         let _ = writeln!(text, "\n{}{}", heading(document), on_machine(document, &documents));
@@ -47,7 +47,7 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let shown = rows.iter().filter(|row| measurement.by_cpu || row.cpu.is_none());
         let several = document.distributions.measures().len() > 1;
         let _ = writeln!(text, "\n{}", stage_table(shown, several, measurement.by_cpu, false));
-        let _ = writeln!(text, "\nrecording: {}", printable_path(path));
+        let _ = writeln!(text, "\n{}", recording_line(path, document));
     }
     for cycles in &measurement.cycles {
         let _ = writeln!(text, "\n{}\n", cycles.text());
@@ -56,6 +56,14 @@ pub fn measurement_text(measurement: &Measurement) -> String {
         let _ = writeln!(text, "\n{}", device_table(measurement));
     }
     text
+}
+
+/// Where it is; of a sum, where the first is.
+fn recording_line(path: &Path, document: &Document) -> String {
+    match document.added {
+        0 => format!("recording: {}", printable_path(path)),
+        added => format!("recordings: {} and {} more", printable_path(path), grouped(added)),
+    }
 }
 
 /// What is known of the requests of followed threads, of which the tables have nothing, and of responses, which end earlier there;

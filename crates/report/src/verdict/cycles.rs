@@ -86,7 +86,7 @@ impl LoopCycles {
             let none = match unseen {
                 0 => format!("No cycle of {all} took longer than {period}"),
                 _ => format!(
-                    "No cycle that was seen took longer than {period}: {all} were, {} {} not",
+                    "No cycle of {all} that were seen took longer than {period}, and {} {} not seen",
                     grouped(unseen),
                     agreeing(unseen, "was", "were")
                 ),

@@ -91,14 +91,17 @@ impl ReserveReport<'_> {
                 "{none} No attempt could be judged: no job came, or the host accounts for all that were late."
             );
         };
+        let (what, why) = (setting_in_words(best.setting), self.why_none());
+        let succeeded = format!("{} of {} succeeded", best.succeeded, counted(best.attempts, "attempt"));
+        if let Some(as_it_was) = self.better_without(best) {
+            let ((without, more_without), (with, more)) = (failed_of(&as_it_was.counts), failed_of(&best.counts));
+            return format!(
+                "{none} A smaller share of jobs was late without one: {without} as it was{more_without}, {with} with {what}{more}, \
+                 which came nearest ({succeeded}). {why}"
+            );
+        }
         let (failed, more) = failed_jobs(&best.counts);
-        format!(
-            "{none} The best was {}: {} of {} succeeded, with {failed} late{more}. {}",
-            setting_in_words(best.setting),
-            best.succeeded,
-            counted(best.attempts, "attempt"),
-            self.why_none()
-        )
+        format!("{none} The best was {what}: {succeeded}, with {failed} late{more}. {why}")
     }
 
     /// Says that jobs which were not seen leave it open; `job`: in words.

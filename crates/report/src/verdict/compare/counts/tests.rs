@@ -75,6 +75,9 @@ fn overruns_that_nobody_may_have_seen_are_said_as_a_report_says_them() {
         "No detectable difference in cycles of my-loop longer than 1.00 ms: 22 or more of 7,393 on B, 15 to 116 or more of 12,525 on A \
          (1.03 times as often, 0.40 to 2.70)."
     );
+    unseen.ratio = RateRatio { low: None, high: None, ..unseen.ratio };
+    let said = sentence(&unseen, Standing::Systems);
+    assert!(said.ends_with("(1.03 times as often in what was seen)."), "{said}");
     let mut none = row(cycles(), (0, 100), (0, 90), [None; 3], Outcome::NoDifference);
     none.b.may_be_more = true;
     assert_eq!(
