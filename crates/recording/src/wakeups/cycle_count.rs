@@ -71,6 +71,9 @@ pub struct CycleCount {
     pub starved_within: u64,
     /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
     pub on_grid: u64,
+    /// The longest time from when a wakeup was due until the thread ran at the next that was seen, ns; 0 if there are no two. A
+    /// cycle between them that nobody saw took no longer.
+    pub longest_gap_ns: u64,
     /// About how many periods passed for threads whose timers show no grid: those that start over after an overrun, and those
     /// that others wake. They count no `periods`.
     pub estimated_periods: u64,
@@ -136,6 +139,7 @@ impl CycleCount {
         self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
         self.on_grid = self.on_grid.saturating_add(other.on_grid);
+        self.longest_gap_ns = self.longest_gap_ns.max(other.longest_gap_ns);
         self.estimated_periods = self.estimated_periods.saturating_add(other.estimated_periods);
         self.estimated_not_woken = self.estimated_not_woken.saturating_add(other.estimated_not_woken);
     }

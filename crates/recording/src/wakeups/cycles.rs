@@ -6,7 +6,7 @@ use super::grid::{Grid, MIN_PERIODS};
 use super::once::Sleeps;
 use super::series::{Open, Room, Series};
 use crate::format::bounds::MAX_TASKS;
-use crate::{Followed, OTHERS, Recording, Result, WakerKind, Wakeup};
+use crate::{Followed, OTHERS, Recording, Result, Stage, WakerKind, Wakeup};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Puts the wakeups of followed threads together into cycles.
@@ -44,6 +44,9 @@ struct Thread {
     /// Those that come half a period or more after the one before.
     apart: Begun,
     sleeps: Sleeps,
+    /// When the last wakeup was due, and the longest time from one to the next, as in [`CycleCount::longest_gap_ns`].
+    last_due_ns: Option<u64>,
+    longest_gap_ns: u64,
     /// Each with the cycles that begin at its points.
     grids: Vec<(Grid, Series)>,
     by_timer: Series,
@@ -55,6 +58,10 @@ impl Thread {
         self.wakeups += 1;
         self.sleeps.take(wakeup, period_ns);
         let due_ns = wakeup.expected_ns;
+        let ran_ns = due_ns.saturating_add(wakeup.stage(Stage::Total).unwrap_or(0));
+        if let Some(last_ns) = self.last_due_ns.replace(due_ns) {
+            self.longest_gap_ns = self.longest_gap_ns.max(ran_ns.saturating_sub(last_ns));
+        }
         if is_by_timer {
             self.timers.take(due_ns, period_ns);
         }
@@ -183,11 +190,12 @@ impl Cycles {
                 return (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
             }
             let untold = CycleCount { untold: 1, ..CycleCount::default() };
+            let longest_gap_ns = thread.longest_gap_ns;
             let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
             // Of any other thread its grid tells which periods began without a wakeup.
             let starved_within = count.starved_within.min(count.starved_periods);
             let on_grid = if count.all_periods() > 0 { count.cycles } else { 0 };
-            (tid, CycleCount { unseen, starved_within, on_grid, ..count }, joined)
+            (tid, CycleCount { unseen, starved_within, on_grid, longest_gap_ns, ..count }, joined)
         })
     }
 }

@@ -80,12 +80,10 @@ impl CycleCount {
         if self.overruns > 0 || self.unseen == 0 { 0 } else { self.not_woken.saturating_sub(self.unseen) }
     }
 
-    /// Whether a cycle that nobody saw may have taken longer than this, ns. It ends before the thread is woken again: where its
-    /// timers show its periods, it lasted into no others than those without a wakeup and the one that begins with the next.
-    pub fn may_hide_longer_than(&self, limit_ns: u64, period_ns: u64) -> bool {
-        let is_bounded = self.cycles > 0 && self.on_grid == self.cycles && self.starved == 0;
-        let periods = self.not_woken.saturating_add(self.held).saturating_add(2);
-        self.unseen > 0 && !(is_bounded && periods.saturating_mul(period_ns) <= limit_ns)
+    /// Whether a cycle that nobody saw may have taken longer than this, ns. It ended before the next wakeup that was seen. Those
+    /// before the first and after the last that was seen are not looked at.
+    pub fn may_hide_longer_than(&self, limit_ns: u64) -> bool {
+        self.unseen > 0 && (self.longest_gap_ns == 0 || self.longest_gap_ns > limit_ns)
     }
 
     /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
@@ -174,16 +172,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_nobody_saw_is_no_longer_than_the_periods_without_a_wakeup() {
-        let count =
-            CycleCount { cycles: 90, on_grid: 90, periods: 100, not_woken: 10, unseen: 8, ..CycleCount::default() };
-        assert!(count.may_hide_longer_than(11, 1) && !count.may_hide_longer_than(12, 1), "{count:?}");
-        assert!(CycleCount { held: 1, ..count }.may_hide_longer_than(12, 1));
-        // Nothing bounds it where the periods are not known, or hardly any began with a wakeup.
-        assert!(CycleCount { on_grid: 0, ..count }.may_hide_longer_than(1_000, 1));
-        assert!(CycleCount { starved: 1, ..count }.may_hide_longer_than(1_000, 1));
-        assert!(CycleCount { cycles: 0, on_grid: 0, ..count }.may_hide_longer_than(1_000, 1));
-        assert!(!CycleCount { unseen: 0, ..count }.may_hide_longer_than(0, 1));
+    fn a_cycle_that_nobody_saw_ended_before_the_next_wakeup_that_was_seen() {
+        let count = CycleCount { cycles: 90, unseen: 8, longest_gap_ns: 12, ..CycleCount::default() };
+        assert!(count.may_hide_longer_than(11) && !count.may_hide_longer_than(12), "{count:?}");
+        // Of several threads the longest counts.
+        let mut sum = CycleCount { unseen: 1, longest_gap_ns: 20, ..count };
+        sum.add(&count);
+        assert!(sum.may_hide_longer_than(19) && !sum.may_hide_longer_than(20), "{sum:?}");
+        // Nothing bounds it where no two wakeups were seen.
+        assert!(CycleCount { longest_gap_ns: 0, ..count }.may_hide_longer_than(1_000));
+        assert!(!CycleCount { unseen: 0, ..count }.may_hide_longer_than(0));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl LoopCycles {
     pub fn judge(&self, limit_ns: u64) -> Limit {
         let longest_ns = self.longest_ns();
         let exceeded = longest_ns.is_some_and(|found| found > limit_ns);
-        let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns, self.period_ns);
+        let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns);
         let is_known = self.untold_names().is_none() && !self.by_name.values().any(may_hide);
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }

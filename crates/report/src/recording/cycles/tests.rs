@@ -306,7 +306,8 @@ fn every_answer_says_the_same_number_of_overruns() {
         let text = over.text();
         let row: Vec<&str> =
             text.lines().nth(1).unwrap().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-        assert_eq!(row[..3], ["arm fifo:80", cycles.as_str(), words], "{text}");
+        // Before the longest; between it and the cycles may be the periods.
+        assert_eq!([row[0], row[1], row[row.len() - 2]], ["arm fifo:80", cycles.as_str(), words], "{text}");
         let all = [over];
         let [found] = &CyclesRow::all(&all)[..] else { panic!("one row") };
         assert_eq!((found.least_overruns, found.most_overruns, found.may_be_more), json, "{words}");
@@ -317,7 +318,10 @@ fn every_answer_says_the_same_number_of_overruns() {
             Value::Text(text) => text.clone(),
             _ => panic!("neither words nor a count"),
         };
-        assert_eq!([number(&page.rows[0][1]), number(&page.rows[0][2])], [cycles, words.to_owned()]);
+        assert_eq!(
+            [number(&page.rows[0][1]), number(&page.rows[0][page.rows[0].len() - 3])],
+            [cycles, words.to_owned()]
+        );
     }
 }
 

@@ -437,7 +437,7 @@ mod tests {
             report.overruns = vec![("my-loop fifo:80".to_owned(), seen)];
             (report.verdict(), WhyAnswer::new(&report, None).unseen)
         };
-        let none = "No wakeup took longer than 1.00 ms from wakeup to the next sleep";
+        let none = "No wakeup took longer than 1.00 ms from wakeup until the work was done";
         assert_eq!(told(0), (format!("{none}: there is nothing to explain."), 0));
         assert_eq!(told(1), (format!("{none}, but 1 wakeup was not seen, and may have."), 1));
         assert_eq!(told(13), (format!("{none}, but 13 wakeups were not seen, and may have."), 13));
