@@ -6,12 +6,16 @@ use crate::Signal;
 use crate::notation::{parse_period, rate_of_frames, written_rate};
 use punctual_recording::bounds::MAX_PERIOD_NS;
 use punctual_recording::{BareUnit, is_without_unit, parse_duration};
+use std::ops::RangeInclusive;
 
 /// The mean time between underruns that users of a device expect unless its profile says otherwise, s.
 pub const DEFAULT_WANT_S: u64 = 3_600;
 
 /// Before the words of a profile whose numbers were changed.
 const CHANGED_FROM: &str = "changed from: ";
+
+/// The periods at which threads measure without harm to what they measure, ns.
+const MEASURABLE_PERIODS_NS: RangeInclusive<u64> = 100_000..=10_000_000;
 
 /// From this rate on, in thousandths of a hertz, what comes is samples of a radio.
 const RADIO_MILLIHERTZ: u64 = 1_000_000_000;
@@ -286,6 +290,12 @@ impl Profile {
     /// Whether this period's work must be done before the next begins, and no buffer can be added: a cycle or a slot.
     pub fn is_loop(&self) -> bool {
         matches!(self.unit, Some(Unit::Cycle | Unit::Slot))
+    }
+
+    /// Whether threads can be measured at its period: at a shorter one they would take much of a CPU themselves, and at a longer one
+    /// they would not see what comes in between.
+    pub fn has_measurable_period(&self) -> bool {
+        MEASURABLE_PERIODS_NS.contains(&self.period_ns)
     }
 
     /// How many of its units pass in this time; `None` if its users count only in time. A cycle is always one period.

@@ -13,7 +13,6 @@ use punctual_probe::{Plan, Policy};
 use punctual_recording::{Directory, format_ns};
 use punctual_report::Measurement;
 use punctual_study::{Check, CheckPlan, Part};
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -137,14 +136,10 @@ fn devices(arguments: &CheckArguments) -> anyhow::Result<Vec<Profile>> {
     Ok(super::asked_devices::parsed(&catalogue, &specs, arguments.want.as_deref(), arguments.compute.as_deref())?)
 }
 
-/// A device whose periods are shorter than this would be measured with threads that take much of a CPU themselves; one
-/// whose periods are longer, too seldom to see what comes in between, ns.
-const OWN_INTERVALS_NS: RangeInclusive<u64> = 100_000..=10_000_000;
-
 /// The period of the only device that was asked for, if it is fit for measuring threads.
 fn device_interval(devices: &[Profile]) -> Option<u64> {
     let [device] = devices else { return None };
-    Some(device.period_ns).filter(|period_ns| OWN_INTERVALS_NS.contains(period_ns))
+    device.has_measurable_period().then_some(device.period_ns)
 }
 
 /// 2 if a device that the user asked for fails, or would have run dry in this very check; 1 if there was nothing to

@@ -3,7 +3,7 @@
 use super::host::{took_late, with_host};
 use super::longer::{FIRST_STEP_S, first_step, is_of, longer_name, with_buffers};
 use super::measurement::as_threshold;
-use super::options::load_option;
+use super::options::{exact_time, load_option, own_options_every, period_in};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
@@ -110,8 +110,8 @@ fn what_delays(failing: &[Judged<'_>], asked: &ForecastAsked<'_>, known_loads: &
         return vec![NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path))))];
     }
     let loads_differ = failing.iter().any(|(other, _)| other.load != group.load);
-    one_of_each_load(failing.iter().filter_map(|(group, device)| {
-        let (again, slack) = (asked.again?, device.device.usable_slack_ns().ok()?);
+    one_of_each_load(failing.iter().filter_map(|&(group, device)| {
+        let (again, slack) = (asked.measuring((group, device))?, device.device.usable_slack_ns().ok()?);
         let load = load_option(&group.load, known_loads);
         let under = if loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
         let purpose = format!("records what delays {} beyond its slack{under}", group.called(device));
@@ -142,7 +142,7 @@ fn measured<'a>(
     asked: &ForecastAsked<'_>,
     known_loads: &[&str],
 ) -> Option<(&'a str, NextStep)> {
-    let (again, load) = (asked.again?, load_option(&group.load, known_loads));
+    let (again, load) = (asked.measuring((group, device))?, load_option(&group.load, known_loads));
     let purpose = if further_s <= 2.0 * FIRST_STEP_S {
         format!("measures for as long as {need}").replace("for as long as it takes", "long enough")
     } else {
@@ -161,6 +161,21 @@ fn measured<'a>(
 }
 
 impl<'a> ForecastAsked<'a> {
+    /// The options that measure the same once more: at the period of a device that was asked for, where these recordings are
+    /// coarser than that.
+    fn measuring(&self, (group, device): Judged<'_>) -> Option<String> {
+        let again = self.again?;
+        let period_ns = device.device.period_ns;
+        let is_coarser = group.period_ns.is_some_and(|recorded_ns| period_ns < recorded_ns);
+        let is_to_match = is_coarser && device.device.has_measurable_period();
+        let of_device = self.named(device).zip(self.documents.first()).filter(|_| is_to_match);
+        let matching = of_device.and_then(|(spec, document)| {
+            let period = period_in(spec, period_ns).map_or_else(|| exact_time(period_ns), str::to_owned);
+            own_options_every(document, Some(&period))
+        });
+        Some(matching.unwrap_or_else(|| again.to_owned()))
+    }
+
     /// The command that asks the same of these recordings and the longer one together, or of a device with another number
     /// of buffers.
     fn question(&self, longer: &str, other: Option<(&DeviceAnswer, u32)>) -> String {
@@ -253,6 +268,33 @@ mod tests {
                 format!("(if nothing runs dry in it, underruns are {apart} apart or more); then run `punctual ");
             let is_said = |step: &&String| step.starts_with(&expected) && step.contains(&shows);
             assert_eq!(said.iter().filter(is_said).count(), 1, "{load}: {said:?}");
+        }
+    }
+
+    /// Recorded every millisecond: only a device of a shorter period has a finer one to match, if threads can be measured at it.
+    #[test]
+    fn a_device_for_which_a_recording_is_too_coarse_is_measured_at_its_own_period() {
+        let text = include_str!("../../../cli/tests/golden/record.punctual/recording.json");
+        let documents: [Document; 1] = [serde_json::from_str(text).unwrap()];
+        for (spec, expected) in [
+            ("5g-slot", "--why 250us -i 500us -a 1 "),
+            ("audio 24@48kHz", "--why 450us -i 24@48kHz -a 1 "),
+            ("audio 64@48kHz", "--why 1.2ms -i 5ms -a 1 "),
+            ("sdr", "--why 360us -i 5ms -a 1 "),
+        ] {
+            let device = Catalogue::shipped().parse_spec(spec).unwrap();
+            let question = Question { devices: vec![device], ..Question::default() };
+            let found = answer(&[input(3_000, 0)], &question).unwrap();
+            let devices = [spec.to_owned()];
+            let asked = ForecastAsked {
+                devices: &devices,
+                documents: &documents,
+                again: Some(" -i 5ms -a 1"),
+                ..ForecastAsked::default()
+            };
+            let steps = after_forecast(&found, &asked, &["office"]);
+            let command = &steps[0].command;
+            assert!(command.starts_with(&format!("sudo punctual record {expected}")), "{spec}: {command}");
         }
     }
 

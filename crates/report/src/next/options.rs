@@ -15,6 +15,11 @@ const MAX_NAMES: usize = 4;
 /// The options, except for the load, with which `punctual record` measures the same once more, its own threads or
 /// others'; `None` if another command measured or simulated them, or if they belonged to a command.
 pub fn own_options(document: &Document) -> Option<String> {
+    own_options_every(document, None)
+}
+
+/// The same, with this period for threads of its own, as options take it.
+pub(super) fn own_options_every(document: &Document, period: Option<&str>) -> Option<String> {
     if let Some(followed) = &document.followed {
         let (options, command) = same_threads(followed, &document.provenance.load.commands);
         return command.is_empty().then(|| options + &as_written(&document.provenance.command_line, "", "--period"));
@@ -32,7 +37,7 @@ pub fn own_options(document: &Document) -> Option<String> {
     }
     let mut options = String::new();
     let interval = configuration.interval_ns;
-    if let Some(written) = value_of(words, "-i", "--interval") {
+    if let Some(written) = period.or_else(|| value_of(words, "-i", "--interval")) {
         // As it was written: 256@48kHz is not a whole number of anything else.
         let _ = write!(options, " -i {}", shell_word(&printable(written)));
     } else if interval != 0 && interval != DEFAULT_INTERVAL_NS {
@@ -54,8 +59,13 @@ pub fn own_options(document: &Document) -> Option<String> {
 
 /// The period of a device as it was written, if threads were measured at it.
 fn device_period(words: &[String], interval_ns: u64) -> Option<&str> {
-    let mut own = every_value(words, "--device").into_iter().flat_map(|spec| spec.split_whitespace().skip(1));
-    own.find(|word| parse_period(word).is_ok_and(|period_ns| period_ns == interval_ns))
+    every_value(words, "--device").into_iter().find_map(|spec| period_in(spec, interval_ns))
+}
+
+/// A period, ns, as it was written in the specification of a device; `None` if that has no such period.
+pub(super) fn period_in(spec: &str, period_ns: u64) -> Option<&str> {
+    let mut words = spec.split_whitespace().skip(1);
+    words.find(|word| parse_period(word).is_ok_and(|written_ns| written_ns == period_ns))
 }
 
 /// A time as options take it and people write it, to the nanosecond: `2.5ms`, where that takes no more than three decimals.
