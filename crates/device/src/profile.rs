@@ -292,6 +292,11 @@ impl Profile {
         matches!(self.unit, Some(Unit::Cycle | Unit::Slot))
     }
 
+    /// Whether a standard sets its period, so that none can be advised: a slot.
+    pub fn has_fixed_period(&self) -> bool {
+        self.unit == Some(Unit::Slot)
+    }
+
     /// Whether threads can be measured at its period: at a shorter one they would take much of a CPU themselves, and at a longer one
     /// they would not see what comes in between.
     pub fn has_measurable_period(&self) -> bool {

@@ -88,7 +88,8 @@ pub struct TimeScale {
 }
 
 impl Input {
-    /// The smallest change to a device that reaches its want under this load.
+    /// The smallest change to a device that reaches its want under this load. Of one whose period is fixed neither that nor its
+    /// buffers can change: whether it is enough as it is.
     ///
     /// # Errors
     /// As for [`Input::underruns`], for the device as it is.
@@ -96,7 +97,9 @@ impl Input {
         let watch = self.watch(stage)?;
         let runs_dry = watch.underruns(device)?.over > 0;
         let mut advice = Advice::default();
-        for buffers in 2..=MAX_BUFFERS {
+        let is_fixed = device.has_fixed_period();
+        let numbers = if is_fixed { device.buffers..=device.buffers } else { 2..=MAX_BUFFERS };
+        for buffers in numbers {
             let changed = device.with_buffers(buffers);
             let Ok(underruns) = watch.underruns(&changed) else { continue };
             let (holds, nothing) = (underruns.outcome.holds(), underruns.over == 0);
@@ -110,6 +113,9 @@ impl Input {
                 advice.buffers = Some(Variant { device: changed, underruns });
                 break;
             }
+        }
+        if is_fixed {
+            return Ok(advice);
         }
         let (down, up) = PERIOD_DOUBLINGS;
         for doubling in 0..=(down + up) {
@@ -307,6 +313,22 @@ mod tests {
         assert!(enough.never_exceeded.is_some() && enough.longer_never_exceeded.is_none());
         // Five days in all, at least.
         assert!(advice.measure_further_s.unwrap() > 4.9 * 86_400.0);
+    }
+
+    #[test]
+    fn a_slot_is_enough_as_it_is_or_nothing_is_advised() {
+        let advised = |tolerance_ns: u64| {
+            let mut slot = device(tolerance_ns, 2, tolerance_ns / 2).with_want(86_400);
+            slot.unit = Some(punctual_device::Unit::Slot);
+            hours(1).advise(&slot, Stage::Total).unwrap()
+        };
+        assert_eq!(advised(500_000), Advice::default());
+        // No stall is as long as half of this slot, and an hour does not show that none ever is.
+        let long = advised(1_000_000_000);
+        let as_it_is = long.never_exceeded.unwrap();
+        assert_eq!((as_it_is.device.period_ns, as_it_is.device.buffers), (1_000_000_000, 2));
+        assert!(long.period.is_none() && long.longer_never_exceeded.is_none());
+        assert!(long.measure_further_s.is_some());
     }
 
     #[test]

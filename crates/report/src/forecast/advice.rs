@@ -6,6 +6,9 @@ use punctual_device::Profile;
 use punctual_forecast::{Advice, DeviceAnswer, Group, MAX_BUFFERS, Variant, format_seconds};
 use punctual_recording::format_ns;
 
+/// What is left to change where a standard sets the period.
+const FIXED: &str = "its standard says how long a slot lasts: what can change is its priority, what else its CPU runs, and how long its work takes";
+
 /// What was asked.
 pub(super) fn asked(group: &Group, answer: &DeviceAnswer) -> String {
     let fails = if answer.device.is_loop() { "be late" } else { "run dry" };
@@ -52,6 +55,7 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     }
     if lines.is_empty() {
         lines.push(match is_loop {
+            true if answer.device.has_fixed_period() => FIXED.to_owned(),
             true => "no cycle that was tried is enough".to_owned(),
             false => format!(
                 "no buffering that was tried is enough, up to {MAX_BUFFERS} buffers of {}",
@@ -106,6 +110,7 @@ fn period_words(device: &Profile) -> String {
 mod tests {
     use super::*;
     use crate::forecast::tests_support::input;
+    use punctual_device::Catalogue;
     use punctual_forecast::{Question, Stage, answer};
 
     #[test]
@@ -126,6 +131,8 @@ mod tests {
         assert!(short.starts_with("nothing exceeded a period of 21.3 ms (1,024 frames), but that is not "), "{short}");
         let enough = said(player, 3_600);
         assert!(enough.starts_with("a period of ") && enough.contains(" frames): "), "{enough}");
+        let slot = Catalogue::shipped().parse_spec("5g-slot").unwrap();
+        assert_eq!(said(slot, 10 * 86_400), FIXED);
         let plain = said(Profile::of_loop(1_333_333), 10 * 86_400);
         assert!(plain.starts_with("nothing exceeded a period of 12.0 ms, but that is not "), "{plain}");
     }
