@@ -3,7 +3,7 @@
 use crate::advice::{Advice, Curve, CurveQuestion, TimeScale};
 use crate::input::Input;
 use crate::level::{Level, Tail};
-use crate::underrun::Underruns;
+use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
 use punctual_recording::{CycleCount, format_ns};
@@ -273,7 +273,8 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
     };
     let device_answers = device_answers(input, question, devices)?;
     let pieces = device_answers.iter().filter_map(|answer| answer.underruns.pieces).reduce(f64::min);
-    let mut notes = asked.as_ref().map(|tail| spread_notes(tail, pieces)).unwrap_or_default();
+    let drift = told_drift(&device_answers).map(|(_, words)| words);
+    let mut notes = asked.as_ref().map(|tail| spread_notes(tail, pieces, drift)).unwrap_or_default();
     notes.extend(asked.iter().flat_map(|tail| condition_notes(tail.spread(), &device_answers)));
     notes.extend(exposure_notes(input, question, usage));
     notes.extend(device_notes(input, &device_answers));
@@ -303,6 +304,13 @@ fn group(input: &Input, question: &Question, devices: &[Profile]) -> Result<Grou
         cycles: input.cycles,
         notes,
     })
+}
+
+/// How the machine drifted in the words of a group's first device that is judged and met that, with the device: an answer says one
+/// thing of it.
+fn told_drift(answers: &[DeviceAnswer]) -> Option<(&DeviceAnswer, &str)> {
+    let mut judged = answers.iter().filter(|answer| answer.underruns.outcome != Outcome::Unknown);
+    judged.find_map(|answer| Some((answer, answer.underruns.drift_in_words.as_deref()?)))
 }
 
 /// The level that is exceeded once in a horizon of use.

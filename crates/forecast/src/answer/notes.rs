@@ -94,8 +94,9 @@ fn what_is_too_short(input: &Input) -> String {
 /// Beyond this many times the variance of independent stalls, the figure tells a reader nothing.
 const MAX_TOLD_DISPERSION: f64 = 100.0;
 
-/// Notes on dependence: how much wider intervals are, how many pieces there are, and drift.
-pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>) -> Vec<String> {
+/// Notes on dependence: how much wider intervals are, how many pieces there are, and drift, in the words in which the verdict has it
+/// if it does: the stalls that a device meets need not drift just as all of them do.
+pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>, told_drift: Option<&str>) -> Vec<String> {
     let spread = tail.spread();
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
@@ -133,7 +134,7 @@ pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>) -> Vec<String> 
     if let Some(drift) = spread.drift {
         notes.push(format!(
             "the machine drifts: stalls are {}, and answers hold only while conditions stay as recorded",
-            drift.in_words()
+            told_drift.map_or_else(|| drift.in_words(), str::to_owned)
         ));
     }
     if spread.drift.is_none() && spread.may_drift && spread.is_telling() {

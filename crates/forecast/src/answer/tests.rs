@@ -1,7 +1,6 @@
 use super::*;
 use crate::spread::Condition;
 use crate::testing::{Random, device, input, two_cpus};
-use crate::underrun::Outcome;
 
 const MS: u64 = 1_000_000;
 const HOUR: u64 = 3_600_000;
@@ -248,17 +247,22 @@ fn every_reason_for_a_condition_is_said() {
     assert_eq!(notes(&[Condition::Memory, Condition::Clusters, Condition::Drift], None, 288.0).len(), 3);
 }
 
-/// A thousand stalls in an hour, ever more of them; and as many that come evenly.
+/// A thousand stalls in an hour, which come at these shares of it.
+fn thousand_stalls(at: &dyn Fn(f64) -> f64, random: &mut Random, load: &str) -> Input {
+    let mut late: Vec<(u64, u64)> = (0..1_000)
+        .map(|index| ((at((f64::from(index) + 0.5) / 1e3) * 3.6e12) as u64, random.exponential()))
+        .map(|(at, length)| (at / MS * MS, 3 * MS + (length * 1e6) as u64))
+        .collect();
+    late.sort_unstable();
+    Input { load: load.to_owned(), ..input(MS, &late, HOUR - 1_000, Some(0)) }
+}
+
+/// Ever more of them; and as many that come evenly.
 #[test]
 fn a_drift_is_said_with_the_times_that_it_makes_doubtful() {
     let mut random = Random(9);
     let mut verdict = |at: &dyn Fn(f64) -> f64, load: &str| {
-        let mut late: Vec<(u64, u64)> = (0..1_000)
-            .map(|index| ((at((f64::from(index) + 0.5) / 1e3) * 3.6e12) as u64, random.exponential()))
-            .map(|(at, length)| (at / MS * MS, 3 * MS + (length * 1e6) as u64))
-            .collect();
-        late.sort_unstable();
-        let input = Input { load: load.to_owned(), ..input(MS, &late, HOUR - 1_000, Some(0)) };
+        let input = thousand_stalls(at, &mut random, load);
         let question = Question { devices: vec![device(MS, 3, 0)], ..Question::default() };
         let even = Input { load: "even".to_owned(), ..hour_with_stalls() };
         answer(&[input, even], &question).unwrap().verdict
@@ -268,4 +272,21 @@ fn a_drift_is_said_with_the_times_that_it_makes_doubtful() {
     assert!(more.contains(expected) && more.contains(" times as frequent at the end as at the beginning."), "{more}");
     let even = verdict(&|share| share, "steady");
     assert!(even.contains(" under steady fails about every ") && !even.contains("drifts"), "{even}");
+}
+
+/// The stalls of one CPU, or those that a device meets, need not drift as all of them do: the notes repeat what the verdict says.
+#[test]
+fn a_drift_has_the_same_words_in_the_verdict_and_below_it() {
+    let input = thousand_stalls(&|share| share.sqrt(), &mut Random(9), "growing");
+    let tail = input.tail(Stage::Total).unwrap();
+    let said = |told: Option<&str>| notes::spread_notes(&tail, None, told).join("\n");
+    let own = said(None);
+    assert!(own.contains(" times as frequent at the end as at the beginning, and answers hold only "), "{own}");
+    let told = said(Some("as frequent as they were"));
+    assert!(told.contains("the machine drifts: stalls are as frequent as they were, and answers hold only "), "{told}");
+    assert!(!told.contains(" at the end "), "{told}");
+    let question = Question { devices: vec![device(MS, 3, 0)], ..Question::default() };
+    let group = only_group(input, &question);
+    let (_, words) = told_drift(&group.devices).unwrap();
+    assert!(group.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", group.notes);
 }

@@ -1,7 +1,7 @@
 //! The answer of a forecast in words: one sentence each for what holds, what fails, what holds on a condition, and what
 //! is not known.
 
-use super::{DeviceAnswer, Group, format_seconds};
+use super::{DeviceAnswer, Group, format_seconds, told_drift};
 use crate::advice::is_known;
 use crate::input::Input;
 use crate::underrun::Outcome;
@@ -123,8 +123,7 @@ fn either(groups: &[Group]) -> String {
 
 /// How the machine drifted while it was recorded, if that is no chance: times of what holds or fails are of all of it.
 fn drift(group: &Group, names: &Names) -> Option<String> {
-    let mut told = group.devices.iter().filter(|answer| answer.underruns.outcome != Outcome::Unknown);
-    let (answer, words) = told.find_map(|answer| Some((answer, answer.underruns.drift_in_words.as_ref()?)))?;
+    let (answer, words) = told_drift(&group.devices)?;
     let events = if answer.stage.holds_work() { "overruns" } else { "stalls" };
     let under = if names.loads_differ { format!(" {}", under_load(&group.load)) } else { String::new() };
     Some(format!("The machine drifts{under}: {events} are {words}."))
