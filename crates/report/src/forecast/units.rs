@@ -44,7 +44,7 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
         format!("{} buffers of {}{at}{latency}; ", device.buffers, plural(device.in_units(device.period_ns)?))
     };
     let slack = plural(device.in_units(device.usable_slack_ns().ok()?)?);
-    let longest = group.worst.iter().find(|worst| worst.stage == answer.stage).and_then(|worst| worst.longest_ns);
+    let longest = longest_ns(group, answer);
     let worst = longest.and_then(|longest| device.in_units(longest));
     if answer.stage.holds_work() {
         let row = group.cycles.zip(longest).and_then(|(cycles, longest_ns)| cycles.row_of_in_words(longest_ns));
@@ -64,6 +64,11 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     }
     let worst = worst.map(|worst| format!("; the worst wakeup came {} late", plural(worst))).unwrap_or_default();
     Some(format!("{}: {has}its work may begin {slack} late{worst}", group.called(answer)))
+}
+
+/// The longest of what a device is judged by, on all CPUs, ns.
+fn longest_ns(group: &Group, answer: &DeviceAnswer) -> Option<u64> {
+    group.worst.iter().find(|worst| worst.stage == answer.stage)?.longest_ns
 }
 
 /// How long it takes until what a program computes is heard, which is a period more than is buffered; `None` for a device that
@@ -118,7 +123,22 @@ pub(super) fn in_units(group: &Group, answer: &DeviceAnswer) -> Option<String> {
     let share = answer.underruns.mttf_s.value.and_then(|seconds| one_of(&answer.device, seconds));
     let share = share.map_or_else(String::new, |share| format!(", {share}"));
     let day = format!("a day{}", group.of_use());
-    Some(format!("{}: {about} {}", group.called(answer), each_time(&answer.device, &day, &share)))
+    let each_time = each_time(&answer.device, &day, &share);
+    let worst = worst_cost(group, answer)
+        .map_or_else(String::new, |cost| format!("; the worst wakeup would have cost at least {cost}"));
+    Some(format!("{}: {about} {each_time}{worst}", group.called(answer)))
+}
+
+/// What the worst wakeup costs a device that goes on after it, where that is several buffers: those that it does not begin in time,
+/// even if it leaves out what is too late already. `None` for other programs' loops, whose cycles are counted one by one.
+fn worst_cost(group: &Group, answer: &DeviceAnswer) -> Option<String> {
+    let device = &answer.device;
+    let goes_on = matches!(device.on_miss, OnMiss::DummyBuffer | OnMiss::Drop);
+    let longest_ns = longest_ns(group, answer).filter(|_| goes_on && !answer.stage.holds_work())?;
+    let beyond_ns = longest_ns.saturating_sub(device.usable_slack_ns().ok()?);
+    let buffers = beyond_ns.div_ceil(device.period_ns.max(1));
+    let of_loop = device.unit.filter(|_| device.is_loop());
+    (buffers > 1).then(|| counted(buffers, of_loop.map_or("buffer", Unit::name)))
 }
 
 /// An interval that reaches beyond this share of all periods has no upper limit that would tell anything.
@@ -340,6 +360,29 @@ mod tests {
 
     /// Ten hours that stand for a hundred of use.
     const USE_S: f64 = 360_000.0;
+
+    /// The longest of 3,000 takes 10.7 ms, which is 3.7 ms more than eight buffers of 1 ms allow: four that come meanwhile are late.
+    #[test]
+    fn one_wait_may_cost_several_buffers() {
+        let said = |spec: &str| {
+            let devices = vec![Catalogue::shipped().parse_spec(spec).unwrap().with_want(10 * 86_400)];
+            let question = Question { devices, ..Question::default() };
+            let group = answer(&[input(3_000, 0)], &question).unwrap().groups.remove(0);
+            in_units(&group, &group.devices[0]).unwrap_or_default()
+        };
+        for (spec, ending) in [
+            (
+                "sdr 1ms x8 compute=0%",
+                ", each the data of 1.00 ms or more; the worst wakeup would have cost at least 4 buffers",
+            ),
+            ("5g-slot", " without a result; the worst wakeup would have cost at least 21 slots"),
+            ("audio 8ms", ", each at least 8.00 ms of silence or stuffing"),
+            ("ethercat1ms", ": after a cycle of 1.00 ms that ends too late it must be started again"),
+        ] {
+            let words = said(spec);
+            assert!(words.ends_with(ending), "{spec}: {words}");
+        }
+    }
 
     fn between(low: Option<f64>, value: Option<f64>, high: Option<f64>) -> DeviceAnswer {
         let mut answer = judged(0, "audio 64@48kHz", 3_600);
