@@ -7,6 +7,7 @@ mod interval;
 mod page;
 mod text;
 pub(crate) mod units;
+mod worst;
 
 pub use answer::ForecastAnswer;
 pub(crate) use answer::{DeviceForecast, InterarrivalEntry, SourcesRow};

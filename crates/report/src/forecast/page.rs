@@ -3,6 +3,7 @@
 use super::advice::{advised, asked};
 use super::interval::told;
 use super::units::{want_head, want_words};
+use super::worst::{horizons, rows_of};
 use crate::NextStep;
 use crate::answer::value;
 use crate::encode::html::intervals::{Band, BandLine, Interval, IntervalRow, Intervals, Judged, Unit};
@@ -191,15 +192,16 @@ fn worst(answer: &Answer) -> Option<Section> {
     let rows: Vec<Vec<Value>> = answer
         .groups
         .iter()
-        .flat_map(|group| group.worst.iter().map(move |worst| (group, worst)))
-        .map(|(group, worst)| {
+        .flat_map(|group| rows_of(&group.worst).map(move |row| (group, row)))
+        .map(|(group, row)| {
+            let worst = &row[0];
             let level = &worst.level;
             let found = level
                 .veto
                 .as_ref()
                 .map_or_else(|| level.method.name().to_owned(), |veto| format!("bound only: {veto}"));
             vec![
-                Value::text(format!("{}{}", worst.horizon, group.of_use())),
+                Value::text(format!("{}{}", horizons(row), group.of_use())),
                 ns(level.level.value),
                 ns(level.level.low),
                 ns(level.level.high),

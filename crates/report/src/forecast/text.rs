@@ -3,6 +3,7 @@
 use super::advice::{advised, asked};
 use super::interval::interval_text;
 use super::units::{in_units, slack_in_units, want_head, want_words, work_in_words};
+use super::worst::{either, horizons, rows_of};
 use crate::device::under_origins;
 use crate::layout::{counted, grouped, indented};
 use punctual_forecast::{
@@ -72,7 +73,7 @@ fn group_text(out: &mut String, group: &Group) {
 fn worst_text(out: &mut String, group: &Group) {
     out.push('\n');
     let heads = ["exceeded once per", "stage", "about", "between (95 %)", "the next stays below (95 %)", "found by"];
-    indented(out, &heads, 0..0, group.worst.iter().map(|worst| worst_row(group, worst)));
+    indented(out, &heads, 0..0, rows_of(&group.worst).map(|row| worst_row(group, row)));
     if let Some(worst) = group.worst.iter().find(|worst| worst.stage == Stage::Total).or(group.worst.first()) {
         let longest = worst.longest_ns.map_or("nothing".to_owned(), format_ns);
         let longer = if may_be_too_many(worst.longer_per_hour * group.use_s / 3_600.0) {
@@ -194,8 +195,11 @@ fn times(often: f64) -> String {
     format!("{often:.digits$}")
 }
 
-fn worst_row(group: &Group, worst: &WorstCase) -> Vec<String> {
+/// Of what is the same for all horizons of a row, the first has it.
+fn worst_row(group: &Group, row: &[WorstCase]) -> Vec<String> {
+    let worst = &row[0];
     let level = &worst.level;
+    let further: Vec<String> = row.iter().filter_map(|worst| worst.measure_further_s).map(format_seconds).collect();
     let ns = |value: Option<f64>| value.map(|value| format_ns(value.max(0.0) as u64));
     let between = match (ns(level.level.low), ns(level.level.high)) {
         (Some(low), Some(high)) => format!("{low} to {high}"),
@@ -203,14 +207,14 @@ fn worst_row(group: &Group, worst: &WorstCase) -> Vec<String> {
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => "-".to_owned(),
     };
-    let found = match (&level.veto, worst.measure_further_s) {
-        (Some(veto), Some(further)) => format!("bound only: {veto}; measure at least {} more", format_seconds(further)),
-        (Some(veto), None) => format!("bound only: {veto}"),
-        (None, _) if level.method == Method::TailModel => "tail model".to_owned(),
-        (None, _) => "ranks".to_owned(),
+    let found = match &level.veto {
+        Some(veto) if further.is_empty() => format!("bound only: {veto}"),
+        Some(veto) => format!("bound only: {veto}; measure at least {} more", either(further)),
+        None if level.method == Method::TailModel => "tail model".to_owned(),
+        None => "ranks".to_owned(),
     };
     vec![
-        format!("{}{}", worst.horizon, group.of_use()),
+        format!("{}{}", horizons(row), group.of_use()),
         worst.stage.name().to_owned(),
         ns(level.level.value).unwrap_or_else(|| "-".to_owned()),
         between,
