@@ -6,7 +6,7 @@ use crate::level::{Level, Tail};
 use crate::underrun::{Outcome, Underruns};
 use crate::{Error, Horizon, Stage, Usage};
 use punctual_device::Profile;
-use punctual_recording::{CycleCount, format_ns};
+use punctual_recording::{CycleCount, format_ns, spoken_measure};
 
 mod notes;
 mod verdict;
@@ -172,7 +172,7 @@ impl Group {
     /// what tells it from others of that id.
     pub fn called(&self, answer: &DeviceAnswer) -> String {
         if answer.stage.holds_work() {
-            return self.measure.clone();
+            return spoken_measure(&self.measure);
         }
         answer.device.id_among(self.devices.iter().map(|other| &other.device))
     }

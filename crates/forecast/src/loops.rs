@@ -6,7 +6,8 @@ use crate::input::{Input, ObservedTask, cautions};
 use punctual_device::Profile;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
-    CycleCount, Document, MUCH_MORE, TailValue, Task, agreeing, counted, format_ns, grouped, wakes_about_once,
+    CycleCount, Document, MUCH_MORE, TailValue, Task, agreeing, counted, format_ns, grouped, spoken_measure,
+    wakes_about_once,
 };
 use std::collections::BTreeMap;
 
@@ -114,10 +115,10 @@ impl Loops {
             if count.untold > 0 {
                 let threads = counted(count.untold, "thread");
                 let words = "cannot be counted, and each wakeup there is taken for one";
-                input.cautions.push(format!("the cycles of {threads} of {} {words}", input.measure));
+                input.cautions.push(format!("the cycles of {threads} of {} {words}", spoken_measure(&input.measure)));
             }
             if count.overran_beyond_wakeups() {
-                return Err(Error::Recording(beyond_wakeups(&input.measure, count)));
+                return Err(Error::Recording(beyond_wakeups(&spoken_measure(&input.measure), count)));
             }
             let periods = count.periods.saturating_add(count.estimated_periods);
             let watched_ns = periods.saturating_mul(loops.profile.period_ns).min(MAX_TIME_NS);
@@ -145,7 +146,7 @@ impl Loops {
             count.is_none_or(|count| count.cycles > 0 || count.untold == 0)
         };
         let (counted, uncounted): (Vec<Input>, Vec<Input>) = self.inputs.into_iter().partition(is_counted);
-        let names: Vec<&str> = uncounted.iter().map(|input| input.measure.as_str()).collect();
+        let names: Vec<String> = uncounted.iter().map(|input| spoken_measure(&input.measure)).collect();
         let names = names.join(", ");
         if counted.is_empty() {
             return Err(Error::Recording(format!(
@@ -190,7 +191,7 @@ fn what_single_wakeups_miss(input: &Input, count: &CycleCount, watched_ns: u64) 
     if count.unseen == 0 || !beyond(1) {
         return None;
     }
-    let (measure, counts) = (&input.measure, grouped(shown));
+    let (measure, counts) = (spoken_measure(&input.measure), grouped(shown));
     let overruns = count.overrun_count().of_cycles_in_words();
     // A wakeup that a stop ended may begin before its cycle was due.
     let seen_ns = if count.longest_ns > 0 { longest_ns.min(count.longest_ns) } else { longest_ns };
@@ -242,6 +243,7 @@ fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Optio
     let due = periods.saturating_mul(own.len() as u64);
     let others = due.saturating_sub(woken);
     (others > due / MANY_PERIODS).then(|| {
+        let measure = spoken_measure(measure);
         format!(
             "{measure} woke in only {} of about {}, and nothing tells which of its wakeups begin cycles: where it catches up without sleeping, \
              it overran in the other {} too, one every {}. ",

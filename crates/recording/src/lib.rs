@@ -132,6 +132,7 @@ pub use wakeups::cycles::{Cycles, FollowedCycles};
 pub use wakeups::distribution::{Distribution, Distributions, Key};
 pub use wakeups::once::wakes_about_once;
 pub use wakeups::overrun_count::{OverrunCount, range_in_words};
+pub use wakeups::policy::{name_and_policy, spoken_measure};
 pub use wakeups::sums::WakeupRows;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};
 pub use wakeups::wakeup::{DriverStamps, FollowedStamps, Stamps, Wakeup};

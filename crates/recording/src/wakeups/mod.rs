@@ -6,7 +6,7 @@
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `begun`: how many periods passed without one, where no grid shows it; `cycle_count`: how many there were;
 //!   `overrun_count`: how many of them took too long, as answers say it;
-//!   `once`: whether a thread is a loop of the period at all.
+//!   `once`: whether a thread is a loop of the period at all; `policy`: whose they are, in words.
 //! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
 //!   makes up for those of a long cycle: of one, of all together, and of those that follow stops.
 
@@ -22,6 +22,7 @@ mod grid;
 mod growth;
 pub(crate) mod once;
 pub(crate) mod overrun_count;
+pub(crate) mod policy;
 pub(crate) mod rebuilt;
 mod series;
 pub(crate) mod sums;

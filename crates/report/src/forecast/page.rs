@@ -48,7 +48,7 @@ fn is_of_loops(answer: &Answer) -> bool {
 /// The name of a device beside others; for a loop, the threads that were measured.
 fn device_name(group: &Group, device: &DeviceAnswer) -> String {
     if device.stage.holds_work() {
-        return group.measure.clone();
+        return group.called(device);
     }
     device.device.name_among(group.devices.iter().map(|other| &other.device))
 }

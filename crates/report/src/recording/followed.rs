@@ -3,7 +3,7 @@
 use crate::layout::{counted, grouped, microseconds, spoken_duration, table, what_ran};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, stage_rows};
-use punctual_recording::{Counters, Document, Followed, Stage, format_ns, printable};
+use punctual_recording::{Counters, Document, Followed, Stage, format_ns, name_and_policy, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -173,15 +173,7 @@ fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
 
 /// A thread's name, and its policy as the kernel calls it.
 pub(crate) fn with_policy(measure: &str) -> String {
-    let known = |policy: &str| match policy.split_once(':') {
-        Some(("fifo", priority)) => Some(format!("SCHED_FIFO {priority}")),
-        Some(("rr", priority)) => Some(format!("SCHED_RR {priority}")),
-        None if ["other", "batch", "idle", "deadline", "ext"].contains(&policy) => {
-            Some(format!("SCHED_{}", policy.to_uppercase()))
-        }
-        _ => None,
-    };
-    let named = measure.rsplit_once(' ').and_then(|(name, policy)| Some(format!("{name}, {}", known(policy)?)));
+    let named = name_and_policy(measure).map(|(name, policy)| format!("{name}, {policy}"));
     named.unwrap_or_else(|| measure.to_owned())
 }
 

@@ -2,7 +2,9 @@
 
 use crate::layout::{counted, grouped};
 use crate::recording::cycles::{LoopCycles, longest};
-use punctual_recording::{AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable};
+use punctual_recording::{
+    AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable, spoken_measure,
+};
 
 /// The most names in a sentence; the table has all.
 const MAX_NAMED: usize = 3;
@@ -77,7 +79,7 @@ impl LoopCycles {
                     0 => String::new(),
                     ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
                 };
-                (printable(name), format!("in {often}{ending}, {longest}"))
+                (spoken(name), format!("in {often}{ending}, {longest}"))
             })
             .collect();
         let Some((first, others)) = over.split_first() else {
@@ -127,7 +129,7 @@ impl LoopCycles {
             let last_ns = own.map(ended_ns).try_fold(0, |last_ns: u64, ended_ns| Some(last_ns.max(ended_ns?)))?;
             let before_ns = end_ns.saturating_sub(last_ns);
             let is_early = count.cycles > 0 && last_ns > 0 && before_ns > measured_ns / ENDED_EARLY;
-            is_early.then(|| format!("{} ended {}", printable(name), format_ns(before_ns)))
+            is_early.then(|| format!("{} ended {}", spoken(name), format_ns(before_ns)))
         };
         match self.by_name.iter().filter_map(early).take(MAX_NAMED).collect::<Vec<String>>() {
             ended if ended.is_empty() => String::new(),
@@ -155,8 +157,8 @@ impl LoopCycles {
     /// The threads of which there are so many, if there are any. Among threads of one name it may be only some.
     fn names_of(&self, threads: fn(&CycleCount) -> u64) -> Option<String> {
         let name = |(name, count): (&String, &CycleCount)| match count.cycles {
-            0 => printable(name),
-            _ => format!("{} of {}", counted(threads(count), "more thread"), printable(name)),
+            0 => spoken(name),
+            _ => format!("{} of {}", counted(threads(count), "more thread"), spoken(name)),
         };
         let names: Vec<String> = self.by_name.iter().filter(|(_, count)| threads(count) > 0).map(name).collect();
         if names.is_empty() {
@@ -166,6 +168,11 @@ impl LoopCycles {
         let more = if others > 0 { format!(" and {}", counted(others as u64, "other name")) } else { String::new() };
         Some(format!("{}{more}", names[..names.len().min(MAX_NAMED)].join(", ")))
     }
+}
+
+/// Threads of a name and policy in a sentence.
+fn spoken(measure: &str) -> String {
+    printable(&spoken_measure(measure))
 }
 
 /// The longest cycle, or the longest row of cycles without a wait in between.
@@ -216,7 +223,7 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         let of = |(name, count): &&(&str, &CycleCount)| {
             let meaning = what_becomes_of_them(Some(count.after_overrun()), count.not_made_up);
             let begin = if meaning.starts_with("The loop") { "The loop" } else { "the loop" };
-            meaning.replacen(begin, &printable(name), 1)
+            meaning.replacen(begin, &spoken(name), 1)
         };
         within_of.iter().map(of).collect::<Vec<String>>().join(" ")
     };

@@ -7,7 +7,7 @@ use crate::layout::{agreeing, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
-use punctual_recording::{RecorderSummary, Stage, format_ns, printable};
+use punctual_recording::{RecorderSummary, Stage, format_ns, printable, spoken_measure};
 use std::collections::BTreeMap;
 
 /// From this share of the late time on, hundredths, unknown time within known parts is said before other notes.
@@ -124,7 +124,7 @@ fn of_no_loop(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
              one thread alone",
             grouped(*late),
             agreeing(*late, "is", "are"),
-            printable(measure)
+            printable(&spoken_measure(measure))
         )
     })
 }

@@ -330,7 +330,7 @@ fn what_cannot_be_told_is_said_beside_what_can() {
     let both = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 0, 0, 0)]);
     assert_eq!(
         both.verdict(),
-        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log other cannot be counted: nothing says \
+        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log (SCHED_OTHER) cannot be counted: nothing says \
          which wakeups begin one."
     );
     assert!(both.text().contains("not told"), "{}", both.text());
@@ -345,7 +345,7 @@ fn a_thread_that_is_no_loop_with_this_period_is_left_out_and_named() {
     (main.untold, main.left_out) = (0, 1);
     assert_eq!(
         beside.verdict(),
-        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. Left out: arm other, since it does not wake about once in \
+        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. Left out: arm (SCHED_OTHER), since it does not wake about once in \
          1.00 ms."
     );
     assert!(!beside.text().contains("arm other"), "{}", beside.text());
@@ -356,7 +356,7 @@ fn a_thread_that_is_no_loop_with_this_period_is_left_out_and_named() {
     let verdict = beside.verdict();
     assert!(
         verdict.ends_with(
-            " Left out: 2 more threads of arm fifo:80, arm other, since they do not wake about once in 1.00 ms."
+            " Left out: 2 more threads of arm fifo:80, arm (SCHED_OTHER), since they do not wake about once in 1.00 ms."
         ),
         "{verdict}"
     );
@@ -377,7 +377,10 @@ fn a_loop_that_ended_before_the_recording_is_said_to_have() {
         (followed.ended_before(&document), loops(&[("ksoftirqd/0 other", 9_000, 0, 9)]).ended_before(&document))
     };
     let (own, others) = end_at(1_010 * SECOND_NS);
-    assert_eq!((own.as_str(), others.as_str()), (" rcu_preempt other ended 50.0 s before the recording did.", ""));
+    assert_eq!(
+        (own.as_str(), others.as_str()),
+        (" rcu_preempt (SCHED_OTHER) ended 50.0 s before the recording did.", "")
+    );
     // At the same time, as far as anybody cares.
     assert_eq!(end_at(1_059 * SECOND_NS + SECOND_NS / 2).0, "");
 }
@@ -389,7 +392,7 @@ fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
     assert_eq!((unjudged.found_ns, unjudged.exceeded), (None, false));
     assert_eq!(
         both.over_limit(&unjudged),
-        " The limit on the cycles cannot be judged for python3 other; of those that were counted the longest took 14.1 ms."
+        " The limit on the cycles cannot be judged for python3 (SCHED_OTHER); of those that were counted the longest took 14.1 ms."
     );
     let exceeded = both.judge(10_000_000);
     assert_eq!((exceeded.found_ns, exceeded.exceeded), (Some(14_100_000), true));
@@ -397,7 +400,8 @@ fn a_limit_is_not_kept_where_a_thread_s_cycles_cannot_be_counted() {
     // Some threads of a name were counted, others were not.
     both.by_name.get_mut("bash other").unwrap().untold = 2;
     assert!(
-        both.verdict().contains("The cycles of 2 more threads of bash other, python3 other cannot be counted"),
+        both.verdict()
+            .contains("The cycles of 2 more threads of bash (SCHED_OTHER), python3 (SCHED_OTHER) cannot be counted"),
         "{}",
         both.verdict()
     );
