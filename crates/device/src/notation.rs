@@ -1,7 +1,7 @@
 //! Periods and wants as people write them.
 
 use crate::Error;
-use punctual_recording::{BareUnit, parse_duration};
+use punctual_recording::{BareUnit, is_without_unit, parse_duration};
 
 /// Reads a period in ns: a duration such as `500us` or `11.25ms`, a frequency such as `1kHz`, or a number of frames or
 /// samples at a rate, such as `64@48kHz`, `60@8000`, `1024@2.4MS/s` or `1@60Hz`.
@@ -132,6 +132,12 @@ pub fn parse_want(text: &str) -> Result<u64, Error> {
                 "week" => 604_800,
                 "month" => 2_592_000,
                 "year" => 31_536_000,
+                // One in 1000 s, or in 1000 periods?
+                number if is_without_unit(number) => {
+                    let advice =
+                        format!("has no unit of time: write {count}/{number}s, or how often a day, such as 1/day");
+                    return Err(Error::Notation(format!("`{text}` {advice}")));
+                }
                 other if other.starts_with(|c: char| c.is_ascii_digit()) => {
                     parse_duration(other, BareUnit::Seconds).map_err(|_| wrong())? / 1_000_000_000
                 }
@@ -183,6 +189,14 @@ mod tests {
             assert!(said.contains("give 1s or more"), "{said}");
         }
         assert_eq!(parse_want("1s"), Ok(1));
+    }
+
+    #[test]
+    fn a_want_in_a_bare_number_is_asked_for_its_unit() {
+        let said = ["1/1000", "2/30", " 1/ 0.5"].map(|text| parse_want(text).unwrap_err().to_string());
+        assert_eq!(said[0], "`1/1000` has no unit of time: write 1/1000s, or how often a day, such as 1/day");
+        assert!(said.iter().all(|said| said.contains(" has no unit of time: ")), "{said:?}");
+        assert_eq!(parse_want("1/1000s"), Ok(1_000));
     }
 
     #[test]
