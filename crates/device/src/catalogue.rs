@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::Origin;
 use crate::Signal;
-use crate::notation::{parse_period, parse_want, written_rate};
+use crate::notation::{parse_period, parse_want, written_buffers, written_rate};
 use crate::profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};
 use punctual_recording::{BareUnit, agreeing, is_without_unit, parse_duration};
 use serde::Deserialize;
@@ -96,7 +96,7 @@ impl Catalogue {
         let mut profile = self.find(id).cloned().ok_or_else(|| self.unknown(text, id))?;
         let (mut period, mut bare): (Option<&str>, Option<&str>) = (None, None);
         for word in words {
-            profile = if let Some(count) = word.strip_prefix('x') {
+            profile = if let Some(count) = written_buffers(word) {
                 let message = || format!("`{word}` is not a number of buffers: write an x and a number, such as x3");
                 profile.with_buffers(count.parse().map_err(|_| Error::Notation(message()))?)
             } else if let Some(compute) = word.strip_prefix("compute=") {
@@ -391,6 +391,7 @@ mod tests {
         let audio = shipped.parse_spec("audio 128@48kHz x3 want=1/day").unwrap();
         assert_eq!((audio.period_ns, audio.buffers, audio.want_s), (2_666_667, 3, 86_400));
         assert_eq!(audio.sources.period, Source::User);
+        assert_eq!(shipped.parse_spec("audio 128@48kHz buffers=3 want=1/day").unwrap(), audio);
         let unchanged = shipped.parse_spec("modem").unwrap();
         assert_eq!(Some(&unchanged), shipped.find("modem"));
         for (wrong, word) in [
@@ -411,6 +412,7 @@ mod tests {
             ("modem x1", "at least 2"),
             ("audio 64@48kHz x99999999999", "`x99999999999` is not a number of buffers"),
             ("modem x", "`x` is not a number of buffers"),
+            ("modem buffers=many", "`buffers=many` is not a number of buffers: write an x and a number, such as x3"),
             ("modem compute=1h", "never keep up"),
             ("64", "did you mean `audio 64@48kHz`?"),
             ("audio 64", "`64` has no unit: did you mean 64@48kHz?"),

@@ -49,7 +49,7 @@ pub use catalogue::{Catalogue, nearest};
 pub use error::{Error, did_you_mean};
 pub use judge::{Judge, Underrun};
 pub use kept::{keeps_up, kept_from};
-pub use notation::{parse_period, parse_want};
+pub use notation::{parse_period, parse_want, written_buffers};
 pub use origin::Origin;
 pub use pc99::{Pc99, pc99};
 pub use profile::{DEFAULT_WANT_S, OnMiss, Printed, Profile, Source, Sources, Unit};

@@ -1,4 +1,4 @@
-//! Periods and wants as people write them.
+//! Periods, numbers of buffers and wants as people write them.
 
 use crate::Error;
 use punctual_recording::{BareUnit, is_without_unit, parse_duration};
@@ -109,6 +109,11 @@ fn millihertz(rate: &str) -> Option<u128> {
         millihertz = millihertz.checked_add(u128::from(digit - b'0') * place)?;
     }
     Some(millihertz)
+}
+
+/// What a word of a device's specification says of its number of buffers, `3` of `x3` or `buffers=3`; `None` for other words.
+pub fn written_buffers(word: &str) -> Option<&str> {
+    word.strip_prefix('x').or_else(|| word.strip_prefix("buffers="))
 }
 
 /// Reads a wanted mean time between underruns, in whole seconds: a duration with its unit, such as `1h` or `30s`,

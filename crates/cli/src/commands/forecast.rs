@@ -4,7 +4,7 @@ use super::artifacts::Artifacts;
 use crate::args::ForecastArguments;
 use crate::output::{self, Output, Usage};
 use anyhow::Context;
-use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want};
+use punctual_device::{Catalogue, Origin, Profile, parse_period, parse_want, written_buffers};
 use punctual_forecast::{CurveQuestion, Horizon, Input, Loops, Question};
 use punctual_recording::{
     CycleCount, DeviceSummary, Document, FollowedCycles, Host, Recording, Stage, TailValue, format_ns, printable_path,
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &ForecastArguments, output: Output) -> anyhow::Resu
 fn unquoted(arguments: &ForecastArguments) -> Option<Usage> {
     let device = arguments.device.last()?;
     let is_of_device = |word: &str| {
-        let number = word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
+        let number = written_buffers(word).is_some_and(|number| number.parse::<u32>().is_ok());
         number || word.starts_with("compute=") || word.starts_with("want=") || parse_period(word).is_ok()
     };
     let missing = arguments.recordings.iter().filter(|path| !path.exists()).filter_map(|path| path.to_str());

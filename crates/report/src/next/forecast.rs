@@ -344,7 +344,7 @@ mod tests {
             let whole = format!("then run `punctual forecast longer-office.punctual {expected}`");
             assert!(said.ends_with(&whole), "{said}");
         }
-        let said = [with_buffers("x3 x4 10ms want=1/day", 5), with_buffers("sdr", 104)];
-        assert_eq!(said, ["x3 10ms want=1/day x5", "sdr x104"]);
+        let said = ["x3 x4 10ms want=1/day", "sdr", "sdr buffers=8 1ms"].map(|spec| with_buffers(spec, 5));
+        assert_eq!(said, ["x3 10ms want=1/day x5", "sdr x5", "sdr 1ms x5"]);
     }
 }

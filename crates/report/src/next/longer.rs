@@ -4,6 +4,7 @@ use super::NextStep;
 use super::options::{every_value, load_option, own_options};
 use crate::layout::shell_word;
 use crate::{Measurement, load_name};
+use punctual_device::written_buffers;
 use punctual_forecast::{JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, NO_LOAD, printable, printable_path};
 use std::path::PathBuf;
@@ -89,7 +90,7 @@ pub(super) fn is_of(spec: &str, id: &str) -> bool {
 
 /// A specification with another number of buffers.
 pub(super) fn with_buffers(spec: &str, buffers: u32) -> String {
-    let is_number = |word: &str| word.strip_prefix('x').is_some_and(|number| number.parse::<u32>().is_ok());
+    let is_number = |word: &str| written_buffers(word).is_some_and(|number| number.parse::<u32>().is_ok());
     // The first word is the id, whatever it looks like.
     let kept = spec.split_whitespace().enumerate().filter(|(place, word)| *place == 0 || !is_number(word));
     let kept: Vec<&str> = kept.map(|(_, word)| word).collect();
