@@ -49,7 +49,12 @@ pub(super) fn advised(answer: &DeviceAnswer, advice: &Advice) -> Vec<String> {
     }
     if let Some(variant) = &advice.never_exceeded {
         let enough = not_exceeded(&variant.device, advice.longer_never_exceeded.as_ref());
-        let further = advice.measure_further_s;
+        // What the verdict on the device as it is says already, is not said again.
+        let is_said = |further: &f64| {
+            let own = answer.underruns.measure_further_s.map(format_seconds);
+            own.is_some_and(|own| own == format_seconds(*further))
+        };
+        let further = advice.measure_further_s.filter(|further| !is_said(further));
         let further = further.map_or(String::new(), |further| format!(": measure {} more", format_seconds(further)));
         lines.push(format!("nothing exceeded {enough} shown to be enough{further}"));
     }
@@ -133,7 +138,24 @@ mod tests {
         assert!(enough.starts_with("a period of ") && enough.contains(" frames): "), "{enough}");
         let slot = Catalogue::shipped().parse_spec("5g-slot").unwrap();
         assert_eq!(said(slot, 10 * 86_400), FIXED);
+        // It ran dry in these ten hours: only here it is said how long to measure.
+        let audio = Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap();
+        let measured = said(audio, 10 * 86_400);
+        assert!(measured.contains(" shown to be enough: measure "), "{measured}");
         let plain = said(Profile::of_loop(1_333_333), 10 * 86_400);
         assert!(plain.starts_with("nothing exceeded a period of 12.0 ms, but that is not "), "{plain}");
+    }
+
+    /// Nothing was late in ten hours that stand for a hundred, and a month is wanted: the row of the device says how long that takes.
+    #[test]
+    fn how_long_to_measure_is_said_once() {
+        let devices = vec![Catalogue::shipped().parse_spec("audio 64@48kHz").unwrap().with_want(30 * 86_400)];
+        let question = Question { devices, advise: true, ..Question::default() };
+        let found = answer(&[input(0, 0)], &question).unwrap();
+        let device = &found.groups[0].devices[0];
+        let advice = device.advice.as_ref().unwrap();
+        assert!(advice.measure_further_s.is_some() && device.underruns.measure_further_s.is_some(), "{advice:?}");
+        let lines = advised(device, advice);
+        assert!(lines.len() == 1 && lines[0].ends_with(" shown to be enough"), "{lines:?}");
     }
 }
