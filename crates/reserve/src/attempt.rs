@@ -1,5 +1,6 @@
 //! What a period of time under one setting showed.
 
+use crate::stretch::{Kind, Usual, judge};
 use crate::{Activation, AttemptCounts, Job, Jobs};
 
 /// A period of time under one setting, judged as it passes.
@@ -7,6 +8,8 @@ use crate::{Activation, AttemptCounts, Job, Jobs};
 pub struct Attempt {
     period_ns: u64,
     deadline_ns: u64,
+    /// The most CPU time that a job takes.
+    work_ns: u64,
     /// What is left of the deadline when the job's work is done.
     spare_ns: u64,
     began_ns: u64,
@@ -14,6 +17,13 @@ pub struct Attempt {
     heard_ns: u64,
     /// Those that ended.
     jobs: Jobs,
+    /// The last activation and what the host may have taken from it, if further jobs were released before it ended: the next
+    /// release shows how many.
+    stretch: Option<(Activation, u64)>,
+    usual: Usual,
+    /// Those of which it is unclear what became.
+    unclear: u64,
+    caught_up: u64,
     /// Those that were not seen.
     unseen: u64,
     late_by_host: u64,
@@ -31,10 +41,15 @@ impl Attempt {
         Attempt {
             period_ns,
             deadline_ns,
+            work_ns,
             spare_ns,
             began_ns: now_ns,
             heard_ns: now_ns,
             jobs: Jobs::default(),
+            stretch: None,
+            usual: Usual::default(),
+            unclear: 0,
+            caught_up: 0,
             unseen: 0,
             late_by_host: 0,
             worst_response_ns: 0,
@@ -47,16 +62,54 @@ impl Attempt {
         if activation.released_ns < self.began_ns {
             return;
         }
-        let response_ns = activation.response_ns();
+        self.settle(Some(activation.released_ns));
         self.heard_ns = self.heard_ns.max(activation.finished_ns);
-        self.worst_response_ns = self.worst_response_ns.max(response_ns);
-        if response_ns > self.deadline_ns {
-            self.jobs.late += 1;
-            let enough_ns = (response_ns - self.deadline_ns).min(self.spare_ns).max(1);
-            self.late_by_host += u64::from(stolen_ns >= enough_ns);
+        self.worst_response_ns = self.worst_response_ns.max(activation.response_ns());
+        if self.released_within(activation) == 0 {
+            self.usual.take(activation.executed_ns);
+            self.count(activation, 1, stolen_ns);
         } else {
-            self.jobs.on_time += 1;
+            self.stretch = Some((*activation, stolen_ns));
         }
+    }
+
+    /// How many further jobs were released before an activation ended.
+    fn released_within(&self, activation: &Activation) -> u64 {
+        activation.response_ns().saturating_sub(1) / self.period_ns.max(1)
+    }
+
+    /// Counts the jobs of the last stretch; `next_ns`: the release after it, if there was one.
+    fn settle(&mut self, next_ns: Option<u64>) {
+        let Some((stretch, stolen_ns)) = self.stretch.take() else { return };
+        // What has an activation of its own is not counted here.
+        let period_ns = self.period_ns.max(1);
+        let periods =
+            |next_ns: u64| next_ns.saturating_sub(stretch.released_ns).saturating_add(period_ns / 2) / period_ns;
+        let before_next = next_ns.map_or(u64::MAX, |next_ns| periods(next_ns).saturating_sub(1));
+        let released = self.released_within(&stretch).min(before_next) + 1;
+        self.count(&stretch, released, stolen_ns);
+    }
+
+    /// Counts the jobs of an activation within which so many were released.
+    fn count(&mut self, activation: &Activation, released: u64, stolen_ns: u64) {
+        let usual_ns = self.usual.or(self.work_ns);
+        let kind = Kind { period_ns: self.period_ns, deadline_ns: self.deadline_ns, usual_ns };
+        let jobs = judge(activation, released, kind);
+        self.jobs.on_time += jobs.on_time;
+        self.jobs.late += jobs.late;
+        self.unclear += jobs.unclear;
+        self.caught_up += jobs.caught_up;
+        let late_ns = activation.response_ns().saturating_sub(self.deadline_ns);
+        if stolen_ns >= late_ns.min(self.spare_ns).max(1) {
+            self.late_by_host += jobs.late;
+        }
+    }
+
+    /// The same with the last stretch counted by what is known so far.
+    fn settled(&self) -> Attempt {
+        let mut settled = self.clone();
+        settled.settle(None);
+        settled
     }
 
     /// Takes that so many activations were not seen: their events were lost, or never came to be seen. Nothing is known of when they
@@ -67,12 +120,14 @@ impl Attempt {
 
     /// Whether the attempt has failed, whatever follows and whatever was not seen.
     pub fn has_failed(&self, now_ns: u64) -> bool {
-        self.jobs.late > self.late_by_host || self.is_silent(now_ns)
+        let settled = self.settled();
+        settled.jobs.late > settled.late_by_host || self.is_silent(now_ns)
     }
 
     /// Whether it has failed only because nothing has ended for so long.
     pub fn is_only_silent(&self, now_ns: u64) -> bool {
-        self.jobs.late == self.late_by_host && self.is_silent(now_ns)
+        let settled = self.settled();
+        settled.jobs.late == settled.late_by_host && self.is_silent(now_ns)
     }
 
     /// Whether nothing has ended for so long that a job must be late.
@@ -81,17 +136,20 @@ impl Attempt {
     }
 
     /// Ends now.
-    pub fn end(self, now_ns: u64) -> AttemptCounts {
+    pub fn end(mut self, now_ns: u64) -> AttemptCounts {
+        self.settle(None);
         let passed_ns = now_ns.saturating_sub(self.began_ns);
         let expected = passed_ns.saturating_sub(self.deadline_ns + SLACK_NS) / self.period_ns.max(1);
-        let ended = self.jobs.all();
+        let ended = self.jobs.all() + self.unclear;
         // No more than came: an activation that was not seen may belong to the time before the attempt.
         let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
         let is_missing = accounted + accounted / 10 + 1 < expected || self.is_silent(now_ns);
         let missing = if is_missing { expected.saturating_sub(accounted).max(1) } else { 0 };
-        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns).with_unseen(unseen)
+        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns)
+            .with_unseen(unseen)
+            .with_stretches(self.unclear, self.caught_up)
     }
 }
 
@@ -185,5 +243,44 @@ mod tests {
         assert!(attempt.clone().end(2_000 + 5 * PERIOD).succeeded());
         attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 5_999_999);
         assert!(!attempt.end(2_000 + 5 * PERIOD).succeeded());
+    }
+
+    /// Two seconds of a radio that computes for 450 us on each block of 1 ms and has 7 ms for it. Every 50 ms it is kept from the CPU for
+    /// 3 ms; then it works `executed_us` before it sleeps until its next block, the eighth after the one that it was late for.
+    fn radio(deadline_ns: u64, executed_us: u64) -> AttemptCounts {
+        const BLOCK: u64 = 1_000_000;
+        let job = Job { period_ns: BLOCK, work_ns: 500_000, deadline_ns };
+        let mut attempt = Attempt::begin(job, 0);
+        let mut number = 0;
+        while number < 2_000 {
+            let released_ns = number * BLOCK;
+            let is_behind = number % 50 == 40;
+            let (latency_ns, executed_ns, length_ns, next) =
+                if is_behind { (3_000_000, executed_us * 1_000, 7_100_000, 8) } else { (9_000, 450_000, 460_000, 1) };
+            let finished_ns = released_ns + length_ns;
+            attempt.take(&Activation { released_ns, latency_ns, finished_ns, executed_ns }, 0);
+            number += next;
+        }
+        attempt.end(2_000 * BLOCK)
+    }
+
+    #[test]
+    fn blocks_that_a_radio_works_off_in_a_row_are_not_missing() {
+        // It works on all eight, each within 7.1 ms of its beginning.
+        let counts = radio(7_200_000, 3_500);
+        assert_eq!(counts.jobs(), Jobs { on_time: 2_000, late: 0, missing: 0 });
+        assert_eq!((counts.unclear(), counts.caught_up(), counts.succeeded()), (0, 280, true));
+        // Within one period, all of them but the last are late.
+        let counts = radio(1_000_000, 3_500);
+        assert_eq!(counts.jobs(), Jobs { on_time: 1_720, late: 280, missing: 0 });
+        assert_eq!((counts.unclear(), counts.caught_up(), counts.is_judged()), (0, 280, true));
+        // It may have worked on three of eight, or on more: that decides nothing.
+        let counts = radio(7_200_000, 1_500);
+        assert_eq!(counts.jobs(), Jobs { on_time: 1_720, late: 0, missing: 0 });
+        assert_eq!((counts.unclear(), counts.caught_up(), counts.is_judged()), (280, 0, false));
+        // It worked on one, and passed over the others.
+        let counts = radio(7_200_000, 450);
+        assert_eq!(counts.jobs(), Jobs { on_time: 1_720, late: 0, missing: 212 });
+        assert_eq!((counts.unclear(), counts.caught_up(), counts.is_judged()), (0, 0, true));
     }
 }

@@ -31,19 +31,36 @@ pub struct AttemptCounts {
     by_host: u64,
     /// Besides the jobs.
     unseen: u64,
+    /// Besides the jobs.
+    unclear: u64,
+    caught_up: u64,
     worst_response_ns: u64,
 }
 
 impl AttemptCounts {
-    /// For these jobs, so many of which failed because of the host, and the longest from a release to its end, ns.
+    /// For these jobs, so many of which failed because of the host, and the longest from a release to the next sleep, ns.
     pub fn new(jobs: Jobs, by_host: u64, worst_response_ns: u64) -> AttemptCounts {
-        AttemptCounts { jobs, by_host: by_host.min(jobs.failed()), unseen: 0, worst_response_ns }
+        AttemptCounts {
+            jobs,
+            by_host: by_host.min(jobs.failed()),
+            unseen: 0,
+            unclear: 0,
+            caught_up: 0,
+            worst_response_ns,
+        }
     }
 
     /// The same with so many jobs more of which nobody saw whether they were on time.
     #[must_use]
     pub fn with_unseen(self, unseen: u64) -> AttemptCounts {
         AttemptCounts { unseen, ..self }
+    }
+
+    /// The same with jobs of stretches in which the thread did not sleep: so many more of which it is unclear what became, and how
+    /// many of all had no sleep before them.
+    #[must_use]
+    pub fn with_stretches(self, unclear: u64, caught_up: u64) -> AttemptCounts {
+        AttemptCounts { unclear, caught_up, ..self }
     }
 
     /// What became of the jobs.
@@ -63,7 +80,24 @@ impl AttemptCounts {
         self.unseen
     }
 
-    /// The longest from a release to its end, ns.
+    /// How many more jobs were released while the thread did not sleep, and were on time, late or missing: none of
+    /// [`AttemptCounts::jobs`]. The thread was behind, and may have worked off several in a row.
+    pub fn unclear(&self) -> u64 {
+        self.unclear
+    }
+
+    /// How many of the jobs the thread worked off without a sleep before them, since it was behind.
+    pub fn caught_up(&self) -> u64 {
+        self.caught_up
+    }
+
+    /// How many jobs may have failed or not: those that were not seen, and those that are unclear.
+    pub fn undecided(&self) -> u64 {
+        self.unseen.saturating_add(self.unclear)
+    }
+
+    /// The longest from a release to the next sleep, ns. If jobs were worked off in a row, or may have been, each of them responded
+    /// within this.
     pub fn worst_response_ns(&self) -> u64 {
         self.worst_response_ns
     }
@@ -78,15 +112,15 @@ impl AttemptCounts {
         self.jobs.on_time > 0 || self.failures() > 0
     }
 
-    /// Whether it says anything of the setting, whatever became of the jobs that were not seen: with a failure it does; otherwise only
-    /// if all were seen and [`AttemptCounts::has_jobs`].
+    /// Whether it says anything of the setting, whatever became of the undecided jobs: with a failure it does; otherwise only if there
+    /// are none of these and [`AttemptCounts::has_jobs`].
     pub fn is_judged(&self) -> bool {
         self.failures() > 0 || self.succeeded()
     }
 
     /// Whether there were jobs, and every one was seen to be on time, except for those that the host held up.
     pub fn succeeded(&self) -> bool {
-        self.jobs.on_time > 0 && self.failures() == 0 && self.unseen == 0
+        self.jobs.on_time > 0 && self.failures() == 0 && self.undecided() == 0
     }
 
     /// Adds another's.
@@ -96,6 +130,8 @@ impl AttemptCounts {
         self.jobs.missing += other.jobs.missing;
         self.by_host += other.by_host;
         self.unseen += other.unseen;
+        self.unclear += other.unclear;
+        self.caught_up += other.caught_up;
         self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
     }
 }
@@ -146,5 +182,12 @@ mod tests {
         let mut sum = counts(9, 0, 0);
         sum.add(&counts(5, 0, 2));
         assert_eq!((sum.unseen(), sum.jobs().all(), sum.succeeded()), (2, 14, false));
+        // So do jobs of which it is unclear whether they were worked off in time.
+        let unclear = |late| counts(9, late, 0).with_stretches(3, 1);
+        assert_eq!(judged(unclear(1)), (true, false, true));
+        assert_eq!(judged(unclear(0)), (false, false, true));
+        assert_eq!(judged(counts(9, 0, 0).with_stretches(0, 7)), (true, true, true));
+        sum.add(&unclear(0));
+        assert_eq!((sum.unclear(), sum.caught_up(), sum.undecided(), sum.jobs().all()), (3, 1, 5, 23));
     }
 }

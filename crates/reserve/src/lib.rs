@@ -34,6 +34,7 @@ mod job;
 mod predict;
 mod reservation;
 mod search;
+mod stretch;
 mod trial;
 
 pub use attempt::{Attempt, SLACK_NS};

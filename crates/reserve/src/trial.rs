@@ -42,9 +42,9 @@ impl Trial {
         self.counts.add(counts);
     }
 
-    /// Whether it is a reservation that may be sufficient or not, since jobs were not seen and no other one was late.
+    /// Whether it is a reservation that may be sufficient or not, since jobs are undecided and no other one was late.
     pub fn is_open(&self) -> bool {
-        matches!(self.setting, Setting::Reserved(_)) && self.class() == Class::NotJudged && self.counts.unseen() > 0
+        matches!(self.setting, Setting::Reserved(_)) && self.class() == Class::NotJudged && self.counts.undecided() > 0
     }
 
     /// What the attempts so far show.

@@ -54,7 +54,9 @@ pub fn after_reserve(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Ve
         (ReserveEnd::Finished, Some(_)) if value_of(asked.words, "", "--rounds") == Some("0") => {
             vec![NextStep::new("proves it", again(asked.words, &[("--rounds", "2")]))]
         }
-        (ReserveEnd::Finished, Some(_)) if report.proof.is_none() && report.unseen() > 0 => vec![shorter(asked.words)],
+        (ReserveEnd::Finished, Some(_)) if report.proof.is_none() && report.undecided() > 0 => {
+            vec![shorter(asked.words)]
+        }
         (ReserveEnd::Finished, Some(_)) => vec![more_attempts(asked.words), delayed(report, asked)],
     })
 }

@@ -86,7 +86,7 @@ struct TrialRow {
     /// Those that can be judged.
     attempts: u32,
     succeeded: u32,
-    /// Attempts in which no job came, the host accounts for all that did, or some were not seen and no other one was late.
+    /// Attempts in which no job came, the host accounts for all that did, or some are undecided and no other one was late.
     not_judged: u32,
     /// `sufficient`, `marginal`, `insufficient` or `not judged`.
     class: &'static str,
@@ -109,7 +109,11 @@ struct CountsRow {
     by_host: u64,
     /// Besides the jobs: how many more nobody saw, which were late or on time.
     unseen: u64,
-    /// Of those that ended.
+    /// Besides the jobs: how many more were released while the thread did not sleep, and were on time, late or missing.
+    unclear: u64,
+    /// How many of the jobs were worked off without a sleep before them.
+    caught_up: u64,
+    /// Of those that ended; of several in a row, until the thread slept.
     worst_response_ns: u64,
 }
 
@@ -156,8 +160,17 @@ pub(super) fn reservation(reservation: Reservation) -> ReservationRow {
 
 fn counts(counts: &AttemptCounts) -> CountsRow {
     let jobs @ Jobs { on_time, late, missing } = counts.jobs();
-    let (by_host, unseen, worst_response_ns) = (counts.by_host(), counts.unseen(), counts.worst_response_ns());
-    CountsRow { jobs: jobs.all(), on_time, late, missing, by_host, unseen, worst_response_ns }
+    CountsRow {
+        jobs: jobs.all(),
+        on_time,
+        late,
+        missing,
+        by_host: counts.by_host(),
+        unseen: counts.unseen(),
+        unclear: counts.unclear(),
+        caught_up: counts.caught_up(),
+        worst_response_ns: counts.worst_response_ns(),
+    }
 }
 
 fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job: &PeriodicJob) -> ThreadRow<'a> {

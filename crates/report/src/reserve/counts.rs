@@ -5,18 +5,24 @@ use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Jobs};
 
 /// The columns of a table of counts. Jobs that the host accounts for have a column if there are any, and so have those that were
-/// not seen.
+/// not seen and those that are unclear.
 pub(super) struct Columns {
     by_host: bool,
     unseen: bool,
+    unclear: bool,
+    /// The heading of the last one.
+    longest: &'static str,
 }
 
 impl Columns {
     /// The columns for these counts.
     pub(super) fn of<'a>(counts: impl IntoIterator<Item = &'a AttemptCounts>) -> Columns {
-        counts.into_iter().fold(Columns { by_host: false, unseen: false }, |columns, counts| Columns {
+        let none = Columns { by_host: false, unseen: false, unclear: false, longest: "worst response" };
+        counts.into_iter().fold(none, |columns, counts| Columns {
             by_host: columns.by_host || counts.by_host() > 0,
             unseen: columns.unseen || counts.unseen() > 0,
+            unclear: columns.unclear || counts.unclear() > 0,
+            longest: if are_in_a_row(counts) { "longest stretch" } else { columns.longest },
         })
     }
 
@@ -25,7 +31,8 @@ impl Columns {
         let mut headings = vec!["jobs", "late", "missing"];
         headings.extend(self.by_host.then_some("by host"));
         headings.extend(self.unseen.then_some("not seen"));
-        headings.push("worst response");
+        headings.extend(self.unclear.then_some("unclear"));
+        headings.push(self.longest);
         headings
     }
 
@@ -35,10 +42,16 @@ impl Columns {
         let mut cells = vec![grouped(jobs.all()), grouped(jobs.late), grouped(jobs.missing)];
         cells.extend(self.by_host.then(|| grouped(counts.by_host())));
         cells.extend(self.unseen.then(|| grouped(counts.unseen())));
-        let any_ended = jobs.on_time + jobs.late > 0;
+        cells.extend(self.unclear.then(|| grouped(counts.unclear())));
+        let any_ended = jobs.on_time + jobs.late + counts.unclear() > 0;
         cells.push(if any_ended { format_ns(counts.worst_response_ns()) } else { "-".to_owned() });
         cells
     }
+}
+
+/// Whether jobs were worked off in a row, or may have been: how long the thread did not sleep is then no job's response.
+pub(super) fn are_in_a_row(counts: &AttemptCounts) -> bool {
+    counts.unclear() > 0 || counts.caught_up() > 0
 }
 
 /// `5 of 1,500 jobs`, and whatever else there is to say of the five.
@@ -66,18 +79,32 @@ pub(crate) fn failed_of(counts: &AttemptCounts) -> (String, String) {
     if counts.unseen() > 0 {
         more.push(format!("besides {} not seen", grouped(counts.unseen())));
     }
+    if counts.unclear() > 0 {
+        more.push(format!("besides {} missing or caught up", grouped(counts.unclear())));
+    }
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
     (format!("{} of {}", grouped(jobs.failed()), grouped(jobs.all())), more)
 }
 
-/// Why counts without a failure leave it open, as the end of a sentence; empty if all jobs were seen.
-pub(crate) fn not_seen(counts: &AttemptCounts) -> String {
-    match counts.unseen() {
+/// Why counts without a failure leave it open, as the end of a sentence; empty if it is known what became of all jobs.
+pub(crate) fn left_open(counts: &AttemptCounts) -> String {
+    match counts.undecided() {
         0 => String::new(),
-        unseen => {
-            format!(": {} {} not seen, and may have been late", counted(unseen, "job"), agreeing(unseen, "was", "were"))
-        }
+        _ => format!(": {}", undecided(counts.unseen(), counts.unclear(), " late")),
     }
+}
+
+/// That so many jobs were not seen and may have been `late`, and that so many are unclear.
+pub(crate) fn undecided(unseen: u64, unclear: u64, late: &str) -> String {
+    let were = |count: u64| format!("{} {}", counted(count, "job"), agreeing(count, "was", "were"));
+    let mut said = Vec::new();
+    if unseen > 0 {
+        said.push(format!("{} not seen, and may have been{late}", were(unseen)));
+    }
+    if unclear > 0 {
+        said.push(format!("{} missing or caught up", were(unclear)));
+    }
+    said.join("; ")
 }
 
 #[cfg(test)]
@@ -101,7 +128,19 @@ mod tests {
         let columns = Columns::of([&alone, &open]);
         assert_eq!(columns.headings(), ["jobs", "late", "missing", "not seen", "worst response"]);
         assert_eq!([&alone, &open].map(|counts| columns.cells(counts)[3].clone()), ["0", "3"]);
-        assert_eq!(not_seen(&alone.with_unseen(1)), ": 1 job was not seen, and may have been late");
+        assert_eq!(left_open(&alone), "");
+        assert_eq!(left_open(&alone.with_unseen(1)), ": 1 job was not seen, and may have been late");
+        let both = open.with_stretches(89, 0);
+        assert_eq!(
+            left_open(&both),
+            ": 3 jobs were not seen, and may have been late; 89 jobs were missing or caught up"
+        );
+        assert_eq!(said(both).1, " (besides 3 not seen, besides 89 missing or caught up)");
+        let columns = Columns::of([&alone, &both]);
+        assert_eq!(columns.headings(), ["jobs", "late", "missing", "not seen", "unclear", "longest stretch"]);
+        assert_eq!(columns.cells(&both), ["10", "0", "0", "3", "89", "1.00 ms"]);
+        let in_a_row = alone.with_stretches(0, 7);
+        assert_eq!(Columns::of([&in_a_row]).headings(), ["jobs", "late", "missing", "longest stretch"]);
         assert_eq!(failed_jobs(&one).0, "24 of 1,024 jobs");
         assert_eq!(late_jobs(&one).0, "24 of 1,024 jobs were late");
     }

@@ -1,6 +1,6 @@
 //! What a report says about a reservation.
 
-use super::counts::late_jobs;
+use super::counts::{are_in_a_row, late_jobs};
 use super::later::Later;
 use super::plane::Plane;
 use super::words::{in_words, setting_in_words};
@@ -151,10 +151,15 @@ impl ReserveReport<'_> {
         Plane { trials, recommended, job, lateness_ns }
     }
 
-    /// How many jobs were not seen, in trials and proof.
-    pub(crate) fn unseen(&self) -> u64 {
-        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.unseen() + proof.before.unseen());
-        self.trials.iter().map(|trial| trial.counts.unseen()).sum::<u64>() + proof
+    /// How many jobs were not seen or are unclear, in trials and proof.
+    pub(crate) fn undecided(&self) -> u64 {
+        self.sum(AttemptCounts::undecided)
+    }
+
+    /// The sum of a count over trials and proof.
+    fn sum(&self, of: fn(&AttemptCounts) -> u64) -> u64 {
+        let proof = self.proof.as_ref().map_or(0, |proof| of(&proof.with) + of(&proof.before));
+        self.trials.iter().map(|trial| of(&trial.counts)).sum::<u64>() + proof
     }
 
     /// What a reader must know besides the verdict.
@@ -171,8 +176,7 @@ impl ReserveReport<'_> {
         notes.extend(self.priority_too());
         notes.extend(self.ranking());
         notes.extend(self.could_help());
-        let proof = self.proof.as_ref().map_or(0, |proof| proof.with.by_host() + proof.before.by_host());
-        let by_host = self.trials.iter().map(|trial| trial.counts.by_host()).sum::<u64>() + proof;
+        let by_host = self.sum(AttemptCounts::by_host);
         if by_host > 0 {
             notes.push(format!(
                 "Not counted against any setting: {} that {} late or missing while the host took the CPU for as long.",
@@ -180,12 +184,36 @@ impl ReserveReport<'_> {
                 agreeing(by_host, "was", "were")
             ));
         }
-        let unseen = self.unseen();
+        let unseen = self.sum(AttemptCounts::unseen);
         if unseen > 0 {
             notes.push(format!(
                 "Neither late nor on time: {} that {} not seen. An attempt with such jobs counts only if another was seen to be late.",
                 counted(unseen, "job"),
                 agreeing(unseen, "was", "were")
+            ));
+        }
+        notes.extend(self.in_a_row());
+        notes
+    }
+
+    /// What is known of jobs that were worked off in a row, or may have been.
+    fn in_a_row(&self) -> Vec<String> {
+        let (caught_up, unclear) = (self.sum(AttemptCounts::caught_up), self.sum(AttemptCounts::unclear));
+        let were = |count: u64| format!("{} that {}", counted(count, "job"), agreeing(count, "was", "were"));
+        let mut notes = Vec::new();
+        if caught_up > 0 {
+            notes.push(format!(
+                "Caught up: {} worked off without a sleep of {} own, and judged by {} own deadline.",
+                were(caught_up),
+                agreeing(caught_up, "its", "their"),
+                agreeing(caught_up, "its", "their")
+            ));
+        }
+        if unclear > 0 {
+            notes.push(format!(
+                "Unclear: {} due while the thread did not sleep, and missing or caught up. An attempt with such jobs counts only if \
+                 another was seen to be late.",
+                were(unclear)
             ));
         }
         notes
@@ -200,8 +228,10 @@ impl ReserveReport<'_> {
         let reserved = self.trials.iter().filter(is_enough).find(|trial| trial.setting == Setting::Reserved(found));
         let worst = |trial: &Trial| format_ns(trial.counts.worst_response_ns());
         let against = reserved.map_or_else(String::new, |trial| format!(" against {}", worst(trial)));
+        let is_stretch = [Some(priority), reserved].into_iter().flatten().any(|trial| are_in_a_row(&trial.counts));
+        let what = if is_stretch { "stretch without a sleep" } else { "response" };
         Some(format!(
-            "{} was sufficient, too, and reserves nothing: {} of {} succeeded, the longest response was {}{against}. It was not \
+            "{} was sufficient, too, and reserves nothing: {} of {} succeeded, the longest {what} was {}{against}. It was not \
              measured again.",
             setting_in_words(priority.setting),
             priority.succeeded,

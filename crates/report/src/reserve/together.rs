@@ -101,9 +101,9 @@ impl TogetherReport<'_> {
             && self.rows.iter().all(TogetherDevice::holds)
     }
 
-    /// Whether jobs that were not seen leave it open whether a reservation holds.
+    /// Whether undecided jobs leave it open whether a reservation holds.
     pub(crate) fn has_open(&self) -> bool {
-        let is_open = |counts: &AttemptCounts| counts.unseen() > 0 && !counts.is_judged();
+        let is_open = |counts: &AttemptCounts| counts.undecided() > 0 && !counts.is_judged();
         self.rows.iter().any(|row| match row.reservation {
             Some(_) => is_open(&row.with.0),
             None => row.trials.iter().any(Trial::is_open),
@@ -272,6 +272,10 @@ struct MeasuredRow {
     by_host: u64,
     /// Besides the jobs: how many more nobody saw, which were late or on time.
     unseen: u64,
+    /// Besides the jobs: how many more were released while the thread did not sleep, and were on time, late or missing.
+    unclear: u64,
+    /// How many of the jobs were worked off without a sleep before them.
+    caught_up: u64,
     worst_response_ns: u64,
     cpu_thousandths: u64,
 }
@@ -286,6 +290,8 @@ impl<'a> TogetherAnswer<'a> {
             missing: counts.jobs().missing,
             by_host: counts.by_host(),
             unseen: counts.unseen(),
+            unclear: counts.unclear(),
+            caught_up: counts.caught_up(),
             worst_response_ns: counts.worst_response_ns(),
             cpu_thousandths: *share,
         };

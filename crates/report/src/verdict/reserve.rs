@@ -1,11 +1,11 @@
 //! Of reservations: for one thread or device, for several at once, for the phases of a device; of what is applied, was given and
 //! was put back.
 
-use crate::reserve::counts::{failed_jobs, failed_of, late_jobs, not_seen};
+use crate::reserve::counts::{failed_jobs, failed_of, late_jobs, left_open, undecided};
 use crate::reserve::words::{in_words, setting_in_words};
 use crate::reserve::{PhasesReport, ProofReport, ReserveEnd, ReserveReport, TogetherDevice, TogetherReport};
 use punctual_recording::{agreeing, counted, format_ns};
-use punctual_reserve::{Class, MIN_PERIOD_NS, Reservation, Setting, Trial};
+use punctual_reserve::{AttemptCounts, Class, MIN_PERIOD_NS, Reservation, Setting, Trial};
 
 /// The most devices that a verdict names.
 const MAX_NAMED: usize = 4;
@@ -104,19 +104,18 @@ impl ReserveReport<'_> {
         format!("{none} The best was {what}: {succeeded}, with {failed} late{more}. {why}")
     }
 
-    /// Says that jobs which were not seen leave it open; `job`: in words.
+    /// Says that undecided jobs leave it open; `job`: in words.
     fn open(&self, job: &str) -> String {
         let open = || self.trials.iter().filter(|trial| trial.is_open());
-        let unseen: u64 = open().map(|trial| trial.counts.unseen()).sum();
+        let sum = |of: fn(&AttemptCounts) -> u64| open().map(|trial| of(&trial.counts)).sum::<u64>();
         format!(
             "It cannot be told whether a reservation is sufficient for `{}` (99 of 100 jobs take at most {job}): with {} of the {} that \
-             {} tried no job was late, but {} {} not seen, and may have been. Nothing was left changed.",
+             {} tried no job was late, but {}. Nothing was left changed.",
             self.thread,
             open().count(),
             counted(self.tried(), "reservation"),
             agreeing(self.tried(), "was", "were"),
-            counted(unseen, "job"),
-            agreeing(unseen, "was", "were")
+            undecided(sum(AttemptCounts::unseen), sum(AttemptCounts::unclear), "")
         )
     }
 
@@ -176,7 +175,7 @@ impl TogetherDevice<'_> {
         let device = self.tid.map_or_else(|| format!("`{device}`"), |tid| format!("`{device}` ({tid})"));
         match self.why {
             Some(why) => format!("{device} has none: {why}"),
-            None if !with.is_judged() => format!("{device} could not be judged among the others{}", not_seen(with)),
+            None if !with.is_judged() => format!("{device} could not be judged among the others{}", left_open(with)),
             None => {
                 let (failed, more) = failed_jobs(with);
                 format!("{device} had {failed} late{more}")

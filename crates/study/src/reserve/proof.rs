@@ -57,7 +57,7 @@ pub(super) fn prove(
     study.proof = None;
     let settings = [Setting::AsItWas, Setting::Reserved(recommended)];
     let (mut rounds, mut recordings) = (Vec::new(), [Vec::new(), Vec::new()]);
-    let (mut not_judged, mut unseen) = (0u32, 0u64);
+    let (mut not_judged, mut unseen, mut unclear) = (0u32, 0u64, 0u64);
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut counts = [None, None];
@@ -90,6 +90,7 @@ pub(super) fn prove(
         if !before.has_jobs() || !with.is_judged() {
             not_judged += 1;
             unseen += with.unseen();
+            unclear += with.unclear();
             continue;
         }
         rounds.push(Round { before, with });
@@ -97,7 +98,7 @@ pub(super) fn prove(
         recordings[1].push(other);
     }
     if not_judged > 0 {
-        study.notes.push(left_out(not_judged, unseen));
+        study.notes.push(left_out(not_judged, unseen, unclear));
     }
     study.notes.extend(subject.put_back());
     if rounds.is_empty() {
@@ -108,11 +109,16 @@ pub(super) fn prove(
     Ok(())
 }
 
-/// Says that so many rounds are left out, in which so many jobs with the reservation were not seen.
-fn left_out(rounds: u32, unseen: u64) -> String {
-    let why = match unseen {
-        0 => "no job told of the setting".to_owned(),
-        unseen => format!(
+/// Says that so many rounds are left out, in which so many jobs with the reservation were not seen, or are unclear.
+fn left_out(rounds: u32, unseen: u64, unclear: u64) -> String {
+    let why = match (unseen, unclear) {
+        (0, 0) => "no job told of the setting".to_owned(),
+        (0, unclear) => format!(
+            "{} {} missing or caught up with the reservation",
+            counted(unclear, "job"),
+            agreeing(unclear, "was", "were")
+        ),
+        (unseen, _) => format!(
             "{} {} not seen with the reservation, and may have been late",
             counted(unseen, "job"),
             agreeing(unseen, "was", "were")
@@ -139,10 +145,13 @@ mod tests {
 
     #[test]
     fn rounds_that_are_left_out_are_told_with_the_reason() {
-        assert_eq!(left_out(1, 0), "Left out: 1 round that could not be judged, since no job told of the setting.");
+        assert_eq!(left_out(1, 0, 0), "Left out: 1 round that could not be judged, since no job told of the setting.");
         assert_eq!(
-            left_out(2, 12),
+            left_out(2, 12, 0),
             "Left out: 2 rounds that could not be judged, since 12 jobs were not seen with the reservation, and may have been late."
         );
+        let unclear =
+            "Left out: 1 round that could not be judged, since 3 jobs were missing or caught up with the reservation.";
+        assert_eq!(left_out(1, 0, 3), unclear);
     }
 }
