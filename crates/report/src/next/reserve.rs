@@ -6,7 +6,7 @@ use super::options::{every_value, exact_time, roundest, same_load, value_of};
 use super::{NextStep, few};
 use crate::layout::shell_word;
 use crate::reserve::{PhaseRow, PhasesReport, ReserveEnd, ReserveReport, TogetherReport};
-use punctual_recording::printable;
+use punctual_recording::{format_ns, printable};
 use punctual_reserve::Reservation;
 use std::path::Path;
 
@@ -210,6 +210,13 @@ fn after_none(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> Vec<NextS
         steps.push(shorter(asked.words));
     }
     steps.push(delayed(report, asked));
+    if let Some(longest_ns) = report.enough_for_best() {
+        let purpose = format!(
+            "allows each job TIME, how long all your buffers but one last: with the best reservation none took longer than {}",
+            format_ns(longest_ns)
+        );
+        steps.push(NextStep::new(&purpose, again(asked.words, &[("--deadline", "TIME")])));
+    }
     if report.has_untried() {
         steps.push(NextStep::new("tries every period and budget of the grid", again(asked.words, &[("--full", "")])));
     }

@@ -248,16 +248,22 @@ impl ReserveReport<'_> {
         };
         let (measured, work) = (&self.measured, self.measured.work);
         format!(
-            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), deadline {}. Measured over {}{}.",
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), deadline {}{}. Measured over {}{}.",
             self.scheduling,
             format_ns(work.median_ns),
             format_ns(measured.period_ns),
             format_ns(work.p99_ns),
             format_ns(work.max_ns),
             format_ns(self.job.deadline_ns),
+            if self.takes_its_period() { " (its period: `--deadline` sets another)" } else { "" },
             counted(measured.jobs, "job"),
             self.merged_in_words()
         )
+    }
+
+    /// Whether the deadline of a thread's jobs is their period, as it is unless the user gives another.
+    pub(crate) fn takes_its_period(&self) -> bool {
+        self.tid.is_some() && self.job.deadline_ns == self.job.period_ns
     }
 
     /// What was left out of the job's work, as the end of a sentence.

@@ -7,6 +7,9 @@ use punctual_recording::grouped;
 use punctual_reserve::{Class, MAX_SHARE_THOUSANDTHS, Setting, Trial};
 use std::cmp::Ordering;
 
+/// A job that may take longer has more buffers than a radio usually has.
+const MAX_PERIODS: u64 = 32;
+
 impl ReserveReport<'_> {
     /// Among the reservations that were tried and can be judged, the one with the most successful attempts; among
     /// equals, the one with the fewest late jobs.
@@ -25,6 +28,15 @@ impl ReserveReport<'_> {
     /// Whether no reservation was sufficient, but one may be: in its attempts no job was late, and some were not seen.
     pub(crate) fn cannot_tell(&self) -> bool {
         self.end == ReserveEnd::Finished && self.recommended.is_none() && self.trials.iter().any(Trial::is_open)
+    }
+
+    /// If only the deadline of one period was too short for the best reservation: the longest that a job took with it, ns.
+    pub(crate) fn enough_for_best(&self) -> Option<u64> {
+        let counts = &self.best()?.counts;
+        let longest_ns = counts.worst_response_ns();
+        let is_near = longest_ns <= self.job.period_ns.saturating_mul(MAX_PERIODS);
+        let is_only_late = counts.failures() > 0 && counts.jobs().missing == 0 && counts.unclear() == 0;
+        (self.takes_its_period() && is_only_late && is_near).then_some(longest_ns)
     }
 
     /// Whether a reservation of the grid that was not tried might still be sufficient.
@@ -109,7 +121,9 @@ fn nearer(one: &Trial, other: &Trial) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reserve::text::tests::{report, reserved, trial};
+    use crate::reserve::text::tests::{counts, report, reserved, trial};
+    use crate::{ReserveAsked, ReserveSubject, after_reserve};
+    use punctual_reserve::{AttemptCounts, Job, Jobs};
 
     #[test]
     fn what_fails_more_often_than_no_reservation_is_not_called_the_best() {
@@ -127,6 +141,50 @@ mod tests {
             let said = verdict(as_it_was);
             let best = "The best was 2.09 ms of every 10.0 ms: 0 of 1 attempt succeeded, with 3 of 200 jobs late.";
             assert!(said.starts_with(&format!("{none} {best}")), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_deadline_that_was_used_is_told() {
+        let trials = [trial(reserved(2_090_000), 3)];
+        let said = report(&trials).job_in_words();
+        assert!(said.contains("deadline 10.0 ms (its period: `--deadline` sets another). Measured"), "{said}");
+        let longer = ReserveReport { job: Job { deadline_ns: 70_000_000, ..report(&trials).job }, ..report(&trials) };
+        assert!(longer.job_in_words().contains("deadline 70.0 ms. Measured"), "{}", longer.job_in_words());
+        let device = ReserveReport { tid: None, ..report(&trials) };
+        assert!(device.job_in_words().contains("deadline 10.0 ms. Measured"), "{}", device.job_in_words());
+    }
+
+    #[test]
+    fn a_longer_deadline_is_offered_if_jobs_were_only_late() {
+        let with = |counts: AttemptCounts| {
+            let mut trial = Trial::new(reserved(2_090_000));
+            trial.add(&counts);
+            [trial]
+        };
+        let words = ["punctual", "reserve", "--load", "mixed", "--", "./radio"].map(str::to_owned);
+        let steps = |trials: &[Trial], deadline_ns| {
+            let study = report(trials);
+            let job = Job { deadline_ns, ..study.job };
+            let study = ReserveReport { recommended: None, found: None, job, ..study };
+            let subject = ReserveSubject::Command(&words[5..]);
+            let asked = ReserveAsked { subject, thread: "^radio$".to_owned(), words: &words };
+            after_reserve(&study, &asked).iter().map(|step| step.command.clone()).collect::<Vec<String>>()
+        };
+        let offered = "sudo punctual reserve --load mixed --deadline TIME -- ./radio".to_owned();
+        let late = with(counts(200, 3));
+        assert_eq!(report(&late).enough_for_best(), Some(30_000_000));
+        assert_eq!(steps(&late, 10_000_000).get(1), Some(&offered));
+        let missing = Jobs { on_time: 190, late: 3, missing: 7 };
+        for (trials, deadline_ns) in [
+            (with(AttemptCounts::new(missing, 0, 30_000_000)), 10_000_000),
+            // Too late for any number of buffers that a radio has.
+            (with(AttemptCounts::new(Jobs { missing: 0, ..missing }, 0, 763_000_000)), 10_000_000),
+            // It had a deadline of its own.
+            (late, 20_000_000),
+        ] {
+            let found = steps(&trials, deadline_ns);
+            assert!(!found.contains(&offered), "{found:?}");
         }
     }
 }

@@ -315,7 +315,8 @@ pub(crate) mod tests {
         );
         // What was tried and was not sufficient is never a step.
         let late = [trial(Setting::Priority(50), 3), trial(reserved(2_090_000), 3)];
-        let nothing = || ReserveReport { recommended: None, found: None, ..report(&late) };
+        let job = Job { deadline_ns: 7 * PERIOD, ..report(&late).job };
+        let nothing = || ReserveReport { recommended: None, found: None, job, ..report(&late) };
         let after_nothing = steps(&nothing(), command());
         let full = "sudo punctual reserve --load mixed --full -- ./loop 10";
         assert!(after_nothing.len() == 2 && after_nothing[1] == full, "{after_nothing:?}");
