@@ -251,7 +251,13 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     let record = format!(
         "sudo punctual record -D 60s --why {within} --why-stage response{whom} --period {period}{load}{command}"
     );
-    NextStep::new("records what makes its jobs late", record)
+    // Jobs in a row are one response, which may be that long without a late job.
+    let purpose = if report.job.deadline_ns > report.job.period_ns {
+        "records what delays it until it sleeps again more than the deadline later, which may be after several jobs in a row"
+    } else {
+        "records what makes its jobs late"
+    };
+    NextStep::new(purpose, record)
 }
 
 /// Twice as many attempts as before.

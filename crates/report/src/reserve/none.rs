@@ -156,6 +156,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_recorded_of_jobs_that_may_take_several_periods_may_be_several_jobs() {
+        let trials = [trial(reserved(2_090_000), 3)];
+        let words = ["punctual", "reserve", "--pid", "7"].map(str::to_owned);
+        let asked = ReserveAsked { subject: ReserveSubject::Process(7), thread: "^loop$".to_owned(), words: &words };
+        for (deadline_ns, expected) in [
+            (10_000_000, "records what makes its jobs late"),
+            (
+                70_000_000,
+                "records what delays it until it sleeps again more than the deadline later, which may be after several jobs in a row",
+            ),
+        ] {
+            let job = Job { deadline_ns, ..report(&trials).job };
+            let study = ReserveReport { recommended: None, found: None, job, ..report(&trials) };
+            let step = after_reserve(&study, &asked).remove(0);
+            assert_eq!(step.purpose, expected, "{}", step.command);
+        }
+    }
+
+    #[test]
     fn a_longer_deadline_is_offered_if_jobs_were_only_late() {
         let with = |counts: AttemptCounts| {
             let mut trial = Trial::new(reserved(2_090_000));
