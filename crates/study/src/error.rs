@@ -24,6 +24,9 @@ pub enum StudyError {
     /// The load could not be started.
     #[error("the load could not be started: {0}")]
     Load(String),
+    /// The user's program could not be started.
+    #[error("the program could not be started: {0}")]
+    Program(String),
     /// The load was not the one that was asked for.
     #[error("the load failed: {0}")]
     LoadFailed(String),

@@ -223,8 +223,7 @@ impl<'a> Running<'a> {
         match event {
             GuardEvent::Refused { reason } => return Err(StudyError::Load(reason)),
             GuardEvent::NotStarted { index, reason } => {
-                let name = short(&self.load.commands[index].name);
-                return Err(StudyError::Load(format!("`{name}`: {reason}")));
+                return Err(not_started(&self.load.commands[index], &reason));
             }
             GuardEvent::NotPrepared { index, reason } => {
                 let name = &self.load.preparations[index].load;
@@ -317,9 +316,30 @@ fn how(code: Option<i32>, started_ns: u64, ended_ns: u64, last_words: Option<&st
     format!("{how} after {seconds:.1} s{words}")
 }
 
+/// Why a command could not be started: the user's program is no load.
+fn not_started(command: &LoadCommand, reason: &str) -> StudyError {
+    let why = format!("`{}`: {reason}", short(&command.name));
+    if command.ends_measurement { StudyError::Program(why) } else { StudyError::Load(why) }
+}
+
 /// A name that may be a whole script, cut to one line.
 fn short(name: &str) -> String {
     let line = name.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let cut: String = line.chars().take(60).collect();
     if cut.len() < name.trim().len() { format!("{cut}...") } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_no_load() {
+        let said = |ends_measurement| {
+            let command = LoadCommand { name: "./sdrr".to_owned(), ends_measurement, ..LoadCommand::default() };
+            not_started(&command, "no such file").to_string()
+        };
+        assert_eq!(said(true), "the program could not be started: `./sdrr`: no such file");
+        assert_eq!(said(false), "the load could not be started: `./sdrr`: no such file");
+    }
 }
