@@ -210,6 +210,21 @@ fn a_row_of_cycles_is_reported_as_one() {
     }
 }
 
+/// The command was started for its threads, which are followed by name.
+#[test]
+fn a_command_that_was_started_while_threads_were_followed_is_no_load() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = begin(&directory.path().join("a"), "1");
+    writer.followed_mut().asked = vec![Asked::Named("^my-loop").to_string()];
+    (0..2_000).for_each(|cycle| writer.push(0, &wakeup((1_000 + cycle) * MS, 30_000, WORK, WORK)));
+    end(writer, 0);
+    let text = stdout(&run(directory.path(), &["report", "a"]));
+    for words in ["with the command (./my-loop 60) running under load (mixed)", "Command ./my-loop 60, load mixed: "] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("Load mixed+") && !text.contains("(mixed+"), "{text}");
+}
+
 /// 12 s of a loop that is in time wherever it was seen. A dozen wakeups were not, and after three of these another period has
 /// none.
 fn write_unseen(path: &Path) {

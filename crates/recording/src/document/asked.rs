@@ -68,6 +68,13 @@ impl Document {
         self.measured_command().map(|(_, command)| command)
     }
 
+    /// The load beside the command that was started while threads were followed, and that command. It may be theirs, and need not be a
+    /// load.
+    pub fn started_command(&self) -> Option<(&str, &str)> {
+        self.followed.as_ref()?;
+        self.provenance.load.split_command()
+    }
+
     /// The name of the load beside what was measured; [`NO_LOAD`] if there was none. A command that was followed is no
     /// load.
     pub fn load_beside(&self) -> &str {
@@ -92,8 +99,7 @@ impl Document {
     }
 
     fn measured_command(&self) -> Option<(&str, &str)> {
-        self.followed.as_ref().filter(|followed| followed.is_of_the_command())?;
-        self.provenance.load.split_command()
+        self.started_command().filter(|_| self.followed.as_ref().is_some_and(Followed::is_of_the_command))
     }
 }
 

@@ -52,12 +52,13 @@ pub fn load_name(document: &Document) -> &str {
     document.provenance.load.name_or_none()
 }
 
-/// What ran, as a heading calls it: the load or, where a command was followed, that command and the load beside it.
+/// What ran while threads were followed, as a heading calls it: the load or, if a command was started, that command and the load
+/// beside it.
 pub(crate) fn what_ran(document: &Document) -> String {
-    match (document.followed_command(), document.load_beside()) {
-        (None, _) => load_heading(document),
-        (Some(command), NO_LOAD) => format!("Command {command}"),
-        (Some(command), load) => format!("Command {command}, load {load}"),
+    match document.started_command() {
+        None => load_heading(document),
+        Some((NO_LOAD, command)) => format!("Command {command}"),
+        Some((load, command)) => format!("Command {command}, load {load}"),
     }
 }
 

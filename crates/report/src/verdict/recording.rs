@@ -124,13 +124,17 @@ const MAX_SPOKEN: usize = 100;
 /// The conditions of the measurement. A machine on which other programs work is not idle just because no load was added.
 fn load_in_words(document: &Document) -> String {
     let name = || shortened(load_name(document), MAX_SPOKEN);
+    let beside = |load: &str| match load {
+        NO_LOAD => String::new(),
+        load => format!(" under load ({})", shortened(load, MAX_SPOKEN)),
+    };
     if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
-        let command = document.followed_command().unwrap_or_else(|| load_name(document));
-        let beside = match document.load_beside() {
-            load if load == NO_LOAD || document.followed_command().is_none() => String::new(),
-            load => format!(" under load ({})", shortened(load, MAX_SPOKEN)),
-        };
-        return format!("of the command ({}){beside}", shortened(command, MAX_SPOKEN));
+        let (load, command) = document.started_command().unwrap_or((NO_LOAD, load_name(document)));
+        return format!("of the command ({}){}", shortened(command, MAX_SPOKEN), beside(load));
+    }
+    // It may be the followed threads' own, and need not be a load.
+    if let Some((load, command)) = document.started_command() {
+        return format!("with the command ({}) running{}", shortened(command, MAX_SPOKEN), beside(load));
     }
     if is_simulated(document) {
         return format!("of a simulated machine ({})", name());
