@@ -253,7 +253,7 @@ fn delayed(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>) -> NextStep {
     );
     // Jobs in a row are one response, which may be that long without a late job.
     let purpose = if report.job.deadline_ns > report.job.period_ns {
-        "records what delays it until it sleeps again more than the deadline later, which may be after several jobs in a row"
+        "records what delays it when it does not sleep for longer than the deadline, which may be several jobs in a row"
     } else {
         "records what makes its jobs late"
     };

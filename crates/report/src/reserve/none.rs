@@ -164,7 +164,7 @@ mod tests {
             (10_000_000, "records what makes its jobs late"),
             (
                 70_000_000,
-                "records what delays it until it sleeps again more than the deadline later, which may be after several jobs in a row",
+                "records what delays it when it does not sleep for longer than the deadline, which may be several jobs in a row",
             ),
         ] {
             let job = Job { deadline_ns, ..report(&trials).job };
