@@ -150,7 +150,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     };
     let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
     let instead = instead.or_else(|| of_exports(error)).or_else(|| of_devices(error, words));
-    let instead = instead.or_else(|| of_sides(error, words));
+    let instead = instead.or_else(|| of_sides(error, words)).or_else(|| of_held_commands(error, words));
     let (message, suggested) = match suggestion(error).or_else(|| subcommand_meant(error, words)) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
@@ -334,6 +334,17 @@ fn of_sides(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'stati
         return Some("--a and --b are measured in turn with --repeat: add `--repeat 5`");
     }
     Some("give two recordings or directories, or let `--repeat 5 --a ... --b ...` measure both sides in turn")
+}
+
+/// What is missing before a command that `reserve run` is to start.
+fn of_held_commands(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let mut words = words.iter().skip(1).filter(|word| !word.to_string_lossy().starts_with('-'));
+    let is_run = words.next()? == "reserve" && words.next()? == "run";
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg).filter(|_| is_run) else {
+        return None;
+    };
+    let is_word = error.kind() == ErrorKind::UnknownArgument && !unknown.starts_with('-');
+    is_word.then_some("the command goes after `--`: `punctual reserve run 2.2ms/10ms -- ./my-loop`")
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

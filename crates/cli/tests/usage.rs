@@ -181,7 +181,7 @@ const MISSPELT: &[(&[&str], &str)] = &[
     (&["help", "recrod"], "record"),
 ];
 
-/// Options as other programs have them, and what stands in the hint for each.
+/// Options and words as other programs have them, and what stands in the hint for each.
 const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
     (&["compare", "a", "b", "--export-json", "a.json"], "`--json` prints the answer as JSON"),
     (&["report", "a", "--export-csv", "a.csv"], "`punctual report RECORDING --csv`"),
@@ -207,9 +207,11 @@ const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
     (&["check", "--frames", "64", "--rate", "48000"], "`--device 'audio 64@48kHz x3'` of check and forecast"),
     (&["record", "--rate=48000"], "`-i 64@48kHz` of record"),
     (&["forecast", "a", "--nperiods", "3"], "frames, rate and buffers are written together"),
+    (&["reserve", "run", "450us/1ms", "./radio", "1"], "the command goes after `--`"),
+    (&["reserve", "run", "450us/1ms", "lsit"], "the command goes after `--`"),
 ];
 
-/// Each is wrong usage, and its hint names the option that does the same here.
+/// Each is wrong usage, and its hint names what does the same here.
 #[test]
 fn an_option_of_another_program_is_answered_by_the_one_that_does_it_here() {
     let directory = tempfile::tempdir().unwrap();
