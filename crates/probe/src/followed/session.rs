@@ -81,6 +81,7 @@ pub(crate) fn run(
         wanted: Recent::default(),
         finished: Vec::new(),
         unseen: Vec::new(),
+        known_until: KnownUntil(start),
         start,
         end: plan.duration_ns.map_or(u64::MAX, |duration| start.saturating_add(duration)),
         times_before: CpuTimes::now(&cpus),
@@ -146,6 +147,18 @@ fn note_what_is_known(plan: &Plan, recorder: &FlightRecorder, provenance: &mut P
     provenance.blind.extend(recorder.blind());
 }
 
+/// Up to when all that happened is known, ns: writing a recording to a busy disk, for example, takes longer than a job may.
+struct KnownUntil(u64);
+
+impl KnownUntil {
+    /// Records were taken from this moment on, and whether these were all.
+    fn took(&mut self, begins_ns: u64, took_all: bool) {
+        if took_all {
+            self.0 = begins_ns;
+        }
+    }
+}
+
 struct Session<'a> {
     watch: Option<Watch>,
     plan: &'a Plan,
@@ -162,6 +175,7 @@ struct Session<'a> {
     finished: Vec<Wakeup>,
     /// See [`Observation::unseen`].
     unseen: Vec<(u32, u64)>,
+    known_until: KnownUntil,
     start: u64,
     /// When the measurement ends if nothing else ends it.
     end: u64,
@@ -190,7 +204,9 @@ impl Session<'_> {
             self.finished.clear();
             self.unseen.clear();
             self.eager = if self.drain.is_behind() { self.eager.take().or_else(Eager::begin) } else { None };
+            let begins_ns = clock::monotonic_ns();
             let took_all = self.take(writer);
+            self.known_until.took(begins_ns, took_all);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
             if !self.finished.is_empty() {
                 self.patience.woke();
@@ -248,6 +264,7 @@ impl Session<'_> {
         Observation {
             finished: &self.finished,
             unseen: &self.unseen,
+            known_until_ns: self.known_until.0,
             waiting: self.patience.waiting(),
             ..Observation::now(self.plan, self.start, writer)
         }
@@ -440,6 +457,16 @@ fn blind(has_period: bool, is_bare: bool) -> Vec<&'static str> {
 mod tests {
     use super::super::records::Wake;
     use super::*;
+
+    #[test]
+    fn what_is_still_to_be_taken_is_not_known() {
+        let mut known = KnownUntil(10);
+        let until = [(20, true), (30, false), (40, false), (50, true)].map(|(begins_ns, took_all)| {
+            known.took(begins_ns, took_all);
+            known.0
+        });
+        assert_eq!(until, [20, 20, 20, 50]);
+    }
 
     #[test]
     fn a_thread_with_a_period_has_a_schedule() {

@@ -44,6 +44,9 @@ pub struct Observation<'a> {
     pub unseen: &'a [(u32, u64)],
     /// When measuring began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
+    /// Up to when everything that ended is known, ns of `CLOCK_MONOTONIC`: with followed threads, when the records were last taken to the
+    /// last; the time since then is this process's own.
+    pub known_until_ns: u64,
     /// When it ended: only in the last call, when the measurement is over and the recording is not closed yet.
     pub ended_ns: Option<u64>,
     /// That followed threads have not woken yet, or not for a while.
@@ -54,13 +57,15 @@ pub struct Observation<'a> {
 impl<'a> Observation<'a> {
     /// Of a run of this plan that began to measure at `started_ns`, now, without anything that has come of it.
     pub(crate) fn now(plan: &Plan, started_ns: u64, writer: &'a mut Writer) -> Observation<'a> {
+        let now_ns = clock::monotonic_ns();
         Observation {
-            elapsed: Duration::from_nanos(clock::monotonic_ns().saturating_sub(started_ns)),
+            elapsed: Duration::from_nanos(now_ns.saturating_sub(started_ns)),
             duration: plan.duration_ns.map(Duration::from_nanos),
             fallbacks: &[],
             finished: &[],
             unseen: &[],
             started_ns,
+            known_until_ns: now_ns,
             ended_ns: None,
             waiting: None,
             writer,

@@ -18,7 +18,7 @@ pub(super) struct Followed<'a> {
     pub(super) freed: bool,
     /// Since it began.
     pub(super) elapsed: Duration,
-    /// Now, ns of `CLOCK_MONOTONIC`.
+    /// Up to when everything that ended is known, ns of `CLOCK_MONOTONIC`: as far as this tells, it is now.
     pub(super) now_ns: u64,
 }
 

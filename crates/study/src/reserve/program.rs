@@ -138,8 +138,9 @@ impl<'a> Program<'a> {
                 return Step::Go;
             }
             came.take(observation);
-            let now_ns = clock::monotonic_ns();
-            stolen.look(cpus, now_ns);
+            // What ended since is not known yet: by the clock, a thread would be silent while this process wrote to a disk.
+            let now_ns = observation.known_until_ns;
+            stolen.look(cpus, clock::monotonic_ns());
             let freed = keeper.free_stuck();
             let followed = came.followed(&stolen, !freed.is_empty(), (observation.elapsed, now_ns));
             if command.as_mut().is_some_and(|command| command.look().over) {
