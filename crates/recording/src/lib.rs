@@ -74,13 +74,13 @@ pub use activations::files::{
 };
 pub use document::asked::Asked;
 pub use document::contents::{
-    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, LoadInfo, LoadScore,
-    NO_LOAD, NOT_SERVED, Provenance, SCHEMA, SCHEMA_VERSION, Setting, THREADS_RESTED, Task, WAS_STOPPED, Waker,
-    WakerKind,
+    Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit, NOT_SERVED, Provenance,
+    SCHEMA, SCHEMA_VERSION, Setting, THREADS_RESTED, Task, WAS_STOPPED, Waker, WakerKind,
 };
 pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;
 pub use document::limit::{LimitSpec, quantile_of_percent};
+pub use document::load::{LoadInfo, LoadScore, NO_LOAD};
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
 pub use document::writer::{OTHERS, Totals, Writer};

@@ -1,6 +1,7 @@
 //! Whom a user wants to follow, and the words for it in a recording.
 
-use crate::document::contents::{Document, Followed, LoadInfo, NO_LOAD};
+use crate::document::contents::{Document, Followed};
+use crate::document::load::{LoadInfo, NO_LOAD};
 use crate::{Distribution, Stage};
 use std::collections::HashSet;
 use std::fmt;
