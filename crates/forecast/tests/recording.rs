@@ -314,7 +314,10 @@ fn a_loop_whose_cycles_are_not_counted_is_left_out() {
     let untold = BTreeMap::from([("helper other".to_owned(), CycleCount { untold: 1, ..CycleCount::default() })]);
     let kept = beside.held_against(document, &untold).unwrap();
     assert_eq!(kept.inputs.len(), 1);
-    assert_eq!(kept.inputs[0].cautions[1], "helper other is left out: nothing says which wakeups begin a cycle");
+    assert_eq!(
+        kept.inputs[0].cautions[1],
+        "helper (SCHED_OTHER) is left out: nothing says which wakeups begin a cycle"
+    );
 }
 
 #[test]

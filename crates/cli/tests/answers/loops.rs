@@ -145,7 +145,7 @@ fn whoever_asks_for_a_device_of_a_loop_is_told_what_to_do_instead() {
     // The longest cycles took 6.37 ms.
     for (options, limit, expected) in [
         (&["--device", "audio 1ms x3"][..], "2000us", 2),
-        (&["--device", "audio 1ms x8"][..], "7000us", 0),
+        (&["--device", "audio 1ms x16"][..], "15000us", 0),
         (&["--device", "audio 1ms", "--buffers", "4"][..], "3000us", 2),
     ] {
         let refused = run(directory.path(), &[&["forecast", "a"][..], options].concat());

@@ -71,8 +71,8 @@ pub struct CycleCount {
     pub starved_within: u64,
     /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
     pub on_grid: u64,
-    /// The longest time from when a wakeup was due until the thread ran at the next that was seen, ns; 0 if there are no two. A
-    /// cycle between them that nobody saw took no longer.
+    /// Of threads with unseen wakeups: the longest time from when a wakeup was due until the thread ran at the next that was
+    /// seen, ns; 0 if there are no two. A cycle between them that nobody saw took no longer.
     pub longest_gap_ns: u64,
     /// About how many periods passed for threads whose timers show no grid: those that start over after an overrun, and those
     /// that others wake. They count no `periods`.

@@ -190,7 +190,7 @@ impl Cycles {
                 return (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
             }
             let untold = CycleCount { untold: 1, ..CycleCount::default() };
-            let longest_gap_ns = thread.longest_gap_ns;
+            let longest_gap_ns = if unseen > 0 { thread.longest_gap_ns } else { 0 };
             let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
             // Of any other thread its grid tells which periods began without a wakeup.
             let starved_within = count.starved_within.min(count.starved_periods);

@@ -338,7 +338,7 @@ mod tests {
         };
         assert_eq!(
             first(count, "rcu_preempt other"),
-            "2 of these late wakeups are of rcu_preempt other, which does not wake about once in 1.00 ms: no cycle of a loop overran \
+            "2 of these late wakeups are of rcu_preempt (SCHED_OTHER), which does not wake about once in 1.00 ms: no cycle of a loop overran \
              there, and --thread shows one thread alone"
         );
         // None of these is theirs; and a name of which some thread is a loop.
