@@ -105,7 +105,8 @@ fn evidence_that_was_not_kept_alike_is_not_compared() {
     assert_eq!(causes(&side(), &side(), false, 0.95).1, [""; 0]);
     let threshold = "causes were not compared, which takes the same fixed threshold and stage in all recordings, such as \
                      `--why 1ms`: these have 1.00 ms of the ";
-    let cases: [(fn(&mut Run), String); 9] = [
+    type Change = fn(&mut Run);
+    let cases: [(Change, String); 9] = [
         (|run| run.document.recorder = None, "B: causes were not compared: a recording was made without `--why`".into()),
         (|run| run.causes = None, "B: causes were not compared: a recording has no evidence that can be read".into()),
         (

@@ -404,7 +404,8 @@ fn requests_that_were_not_seen_whole_are_no_evidence() {
     };
     let slow = of(1_000, 400, [0; 3]);
     // The requests of B, those late, cut, without an end, and maybe parts; of a run of B: at least, at most, of how many; what B is.
-    let table: [(u64, u64, [u64; 3], Option<(u64, u64, u64)>, Outcome); 8] = [
+    type Row = (u64, u64, [u64; 3], Option<(u64, u64, u64)>, Outcome);
+    let table: [Row; 8] = [
         (1_000, 4, [0, 0, 0], Some((4, 4, 1_000)), Outcome::Better),
         (1_000, 4, [3, 2, 0], Some((4, 9, 1_005)), Outcome::Better),
         (1_000, 4, [0, 0, 6], Some((4, 10, 1_000)), Outcome::Better),
