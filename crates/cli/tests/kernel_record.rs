@@ -270,15 +270,17 @@ fn a_check_says_whether_a_device_holds_and_exits_accordingly() {
     assert!(verdict.contains("; it fails (the target is at most one overrun "), "{verdict}");
     assert!(verdict.contains("modem would not have run dry in "), "{verdict}");
     let next = answer["next"].as_array().unwrap();
-    assert!(
-        next.iter().any(|step| step["command"].as_str().unwrap().contains("--device 'modem 1h compute=1ms'")),
-        "{next:?}"
-    );
+    // Two steps at most: what the host took comes first, if that was most of the worst wakeup, and leaves no room for this.
+    let is_of_host = next[0]["command"] == "punctual why --explain steal";
+    let measures_on =
+        next.iter().any(|step| step["command"].as_str().unwrap().contains("--device 'modem 1h compute=1ms'"));
+    assert!(measures_on || is_of_host, "{next:?}");
     // The next question is about what the device tolerates, not about the worst 1 %.
     let under = ["with no load added", "under cpu"];
     let purposes = under.map(|under| format!("records what delays ros2-control beyond its slack {under}"));
-    assert!(purposes.iter().any(|purpose| next[0]["purpose"] == *purpose), "{next:?}");
-    assert!(next[0]["command"].as_str().unwrap().starts_with("sudo punctual record --why 1us"), "{next:?}");
+    let asks = next.iter().find(|step| purposes.iter().any(|purpose| step["purpose"] == *purpose));
+    let asks = asks.unwrap_or_else(|| panic!("{next:?}"));
+    assert!(asks["command"].as_str().unwrap().starts_with("sudo punctual record --why 1us"), "{next:?}");
     let output = run(directory.path(), &[&words[..7], &["-o", "d"], &devices[2..]].concat());
     assert_eq!(code(&output), 0, "{}", stdout(&output));
 }

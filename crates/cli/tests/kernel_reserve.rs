@@ -137,7 +137,9 @@ fn each_phase_of_a_device_has_a_reservation_of_its_own() {
         }
     }
     let command = answer["next"][0]["command"].as_str().unwrap();
-    if phases.iter().all(|phase| phase["reservation"].is_object()) {
+    let with = &answer["proof"]["with"];
+    let has_failed = with.is_object() && with["on_time"] != with["jobs"];
+    if phases.iter().all(|phase| phase["reservation"].is_object()) && !has_failed {
         assert!(command.contains("device run v90") && command.contains("--phases 18@7200Hz:500ms+"), "{command}");
     }
 }
