@@ -23,13 +23,13 @@ pub(crate) fn have_periods(runs: &[Run], name: &str) -> bool {
 /// The periods that the loops of this name overran; nothing where these are not known.
 pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
     let sum = sum(run, name);
-    // Behind a wakeup that nobody saw are at most the period that it was due in and the next.
-    let hidden = sum.unseen.saturating_mul(2);
     let count = sum.overrun_periods().map(|found| EventCount {
         events: found.most,
         least: found.least,
         may_be_more: found.may_be_more,
-        hidden: Some(hidden.min(found.all.saturating_sub(found.most))),
+        // No period is hidden: one without a wakeup began within a cycle, or its wakeup was not seen. That the number of wakeups not
+        // seen is that of such periods is an assumption: some of these may have come within a cycle.
+        hidden: Some(0),
         exposure: found.all,
         ..EventCount::default()
     });
