@@ -12,15 +12,21 @@ const WORKER: (u32, i16) = (12, 120);
 const WAITS: u32 = 1;
 const READ: WaitEnd = WaitEnd { sleeper: Call::Read, waker: Some(Call::Write), ..NOTHING_TOLD };
 
-/// The victim asks the server, which is through at 3,000 us; a busy thread has the CPU then, until the poller hands the answer on at 4,500.
-fn request(meanwhile: impl FnOnce(&mut Story)) -> Episode {
+/// The victim asks the server, which runs from 1,500 us on; with the names of those that run later.
+fn asked(names: &[&str]) -> Story {
     let mut story = Story::new((0, 120), 5_000);
     story.episode.stage = Stage::Request;
-    story.episode.names.push("iou-sqp-55".to_owned());
+    story.episode.names.extend(names.iter().map(|name| (*name).to_owned()));
     story.timer(1_002, 0);
     story.switch(1_010, VICTIM_RUNS, 0, 1);
     story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
     story.switch(1_500, SERVER, WAITS, 2);
+    story
+}
+
+/// The server is through at 3,000 us; a busy thread has the CPU then, until the poller hands the answer on at 4,500.
+fn request(meanwhile: impl FnOnce(&mut Story)) -> Episode {
+    let mut story = asked(&["iou-sqp-55"]);
     story.switch(3_000, BUSY, WAITS, 3);
     meanwhile(&mut story);
     story.switch(4_490, POLLER, 0, 5);
@@ -100,13 +106,7 @@ fn a_poller_hands_on_nothing_of_another_program() {
 #[test]
 fn a_worker_to_whom_a_poller_hands_an_answer_is_waited_for_from_then_on() {
     let handed_on = |found_us: u64| {
-        let mut story = Story::new((0, 120), 5_000);
-        story.episode.stage = Stage::Request;
-        story.episode.names.extend(["iou-sqp-55".to_owned(), "iou-wrk-55".to_owned()]);
-        story.timer(1_002, 0);
-        story.switch(1_010, VICTIM_RUNS, 0, 1);
-        story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
-        story.switch(1_500, SERVER, WAITS, 2);
+        let mut story = asked(&["iou-sqp-55", "iou-wrk-55"]);
         if found_us > 3_100 {
             story.switch(3_000, BUSY, WAITS, 3).switch(found_us - 50, POLLER, 0, 5);
         } else {
@@ -129,13 +129,7 @@ fn a_worker_to_whom_a_poller_hands_an_answer_is_waited_for_from_then_on() {
 /// the worker, which works on what the victim had asked it for before.
 #[test]
 fn what_comes_over_a_poller_is_not_found_by_it() {
-    let mut story = Story::new((0, 120), 5_000);
-    story.episode.stage = Stage::Request;
-    story.episode.names.extend(["iou-sqp-55".to_owned(), "iou-wrk-55".to_owned()]);
-    story.timer(1_002, 0);
-    story.switch(1_010, VICTIM_RUNS, 0, 1);
-    story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
-    story.switch(1_500, SERVER, WAITS, 2);
+    let mut story = asked(&["iou-sqp-55", "iou-wrk-55"]);
     on_cpu(&mut story, 1, (0, 120), |story| {
         story.switch(900, POLLER, 0, 5);
         story.event(3_000, EventKind::VectorBegin, INTERRUPT, 2, 0, 5);
