@@ -285,6 +285,19 @@ fn with_slack(period_us: u64, slack_us: u64) -> Profile {
     device(period_us * 1_000, buffers, compute.min(period_us) * 1_000).with_want(30)
 }
 
+/// Such a device, and one with a period this many times as long and this much more slack, us.
+fn with_more(period_us: u64, more_period: f64, slack_us: u64, more_us: u64) -> [Profile; 2] {
+    [with_slack(period_us, slack_us), with_slack((period_us as f64 * more_period) as u64, slack_us + more_us)]
+}
+
+/// A device with more slack comes out no worse than one with little.
+fn comes_out_no_worse(much: &Underruns, little: &Underruns) -> Result<(), TestCaseError> {
+    prop_assert!(much.misses <= little.misses + 1e-9, "{} {}", much.misses, little.misses);
+    prop_assert!(much.holds_low_s >= little.holds_low_s * (1.0 - 1e-9));
+    prop_assert!(much.outcome >= little.outcome);
+    Ok(())
+}
+
 /// Storms of so many wakeups, 8 ms apart: those that are later than the level above which all are known, us, in the order of
 /// time.
 fn storms(raw: Vec<(u64, u64, u64)>, known_us: u64) -> Vec<(u64, u64)> {
@@ -321,13 +334,9 @@ proptest! {
         let mut input = input(1_000_000, &storms(raw, known), 1_000_000, Some(0));
         input.stages.get_mut(&Stage::Total).unwrap().complete_above_ns = known * 1_000;
         let watch = input.watch(Stage::Total).unwrap();
-        let (little, much) =
-            (with_slack(period_us, slack), with_slack((period_us as f64 * more_period) as u64, slack + more));
+        let [little, much] = with_more(period_us, more_period, slack, more);
         prop_assume!(much.slack_ns() >= little.slack_ns());
-        let (little, much) = (watch.underruns(&little).unwrap(), watch.underruns(&much).unwrap());
-        prop_assert!(much.misses <= little.misses + 1e-9, "{} {}", much.misses, little.misses);
-        prop_assert!(much.holds_low_s >= little.holds_low_s * (1.0 - 1e-9));
-        prop_assert!(much.outcome >= little.outcome);
+        comes_out_no_worse(&watch.underruns(&much).unwrap(), &watch.underruns(&little).unwrap())?;
     }
 
     /// The same on two CPUs, whether or not a test distinguishes them: on one of them there may be any share of the storms.
@@ -348,15 +357,12 @@ proptest! {
         }
         lateness.largest.sort_unstable();
         let watch = both.watch(Stage::Total).unwrap();
-        let (little, much) =
-            (with_slack(period_us, slack), with_slack((period_us as f64 * more_period) as u64, slack + more));
+        let [little, much] = with_more(period_us, more_period, slack, more);
         prop_assume!(much.slack_ns() >= little.slack_ns());
         let (little, much) = (watch.underruns(&little).unwrap(), watch.underruns(&much).unwrap());
-        prop_assert!(much.misses <= little.misses + 1e-9, "{} {}", much.misses, little.misses);
-        prop_assert!(much.holds_low_s >= little.holds_low_s * (1.0 - 1e-9));
+        comes_out_no_worse(&much, &little)?;
         let lows = [&little, &much].map(|found| found.mttf_s.low.unwrap_or(0.0));
         prop_assert!(lows[1] >= lows[0] * (1.0 - 1e-9), "{:?}: {lows:?}", little.alike);
-        prop_assert!(much.outcome >= little.outcome);
     }
 }
 
