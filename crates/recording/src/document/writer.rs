@@ -276,15 +276,10 @@ impl Writer {
 
     /// What has been measured so far.
     pub fn totals(&self) -> Totals {
-        Totals { total: self.distribution(Stage::Total), counters: self.counters() }
+        Totals { total: self.sum_of(Stage::Total, |_| true), counters: self.counters() }
     }
 
-    /// What has been measured so far of a stage, over all tasks.
-    pub fn distribution(&self, stage: Stage) -> Distribution {
-        self.sum_of(stage, |_| true)
-    }
-
-    /// The same over all tasks to which limits apply, as [`Document::judged`].
+    /// What has been measured so far of a stage, over all tasks to which limits apply, as [`Document::judged`].
     pub fn judged(&self, stage: Stage) -> Distribution {
         let context = self.document.context_measures();
         self.sum_of(stage, |measure| !context.contains(measure))
