@@ -403,7 +403,7 @@ mod tests {
 
     /// Each case takes four levels with their intervals: `./test --all` has as many as there are for any other property.
     fn cases() -> u32 {
-        if std::env::var_os("PUNCTUAL_TEST_ALL").is_some() { 256 } else { 64 }
+        if punctual_testing::tests_all() { 256 } else { 64 }
     }
 
     proptest! {

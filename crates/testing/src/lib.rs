@@ -1,5 +1,5 @@
 //! What the tests of all crates share: a way to skip what this machine or user does not allow, so that the skip is
-//! counted.
+//! counted; and whether all cases are to be met, however long that takes.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,11 @@ pub fn skip(test: &str, reason: impl Display) {
     if let Some(path) = std::env::var_os(SKIP_LOG) {
         append(Path::new(&path), &line);
     }
+}
+
+/// Whether this is `./test --all`, which takes its time.
+pub fn tests_all() -> bool {
+    std::env::var("PUNCTUAL_TEST_ALL").is_ok_and(|text| text == "1")
 }
 
 /// One line, whatever the reason contains: `./test` counts lines by the part before the colon.

@@ -174,9 +174,9 @@ pub(crate) fn skip(test: &str, reason: &str) {
     punctual_testing::skip(test, reason);
 }
 
-/// Whether this is `./test --all`, which takes its time.
+/// See [`punctual_testing::tests_all`].
 pub(crate) fn tests_all() -> bool {
-    std::env::var("PUNCTUAL_TEST_ALL").is_ok_and(|text| text == "1")
+    punctual_testing::tests_all()
 }
 
 /// Returns from the test, loudly, unless the machine allows all of these.

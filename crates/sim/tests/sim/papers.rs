@@ -5,6 +5,7 @@ use punctual_sim::ledger::{builtin, mutations, papers, ranges};
 use punctual_sim::machine::Mechanism;
 use punctual_sim::shipped::{BUILTIN, all_contradicted};
 use punctual_sim::watch::ToTheEnd;
+use punctual_testing::tests_all;
 
 #[test]
 fn every_prediction_holds_or_is_listed_with_its_reason_on_any_number_of_threads() {
@@ -65,11 +66,6 @@ fn a_fitted_value_is_shown_over_its_range_and_moves_its_rows() {
 
 /// Experiments of ten runs of seven minutes in each of many cases.
 const LONG: [&str; 3] = ["soft-modem-table1", "soft-modem-table2", "soft-modem-table3"];
-
-/// Whether this is `./test --all`, which takes its time.
-fn tests_all() -> bool {
-    std::env::var_os("PUNCTUAL_TEST_ALL").is_some()
-}
 
 /// For each mechanism an experiment, and a prediction in it that depends on the mechanism.
 const WITNESSES: &[(Mechanism, &str, &str)] = &[
