@@ -66,7 +66,8 @@ fn varying(found: &[Difference]) -> Option<String> {
             all.len() - 1
         });
         let values = &mut all[position].1;
-        for value in [&difference.a, &difference.b].map(|value| value.as_deref().map_or_else(|| "none".to_owned(), cut))
+        for value in
+            [&difference.a, &difference.b].map(|value| value.as_deref().map_or_else(|| "none".to_owned(), shortened))
         {
             if !values.contains(&value) {
                 values.push(value);
@@ -82,7 +83,7 @@ fn varying(found: &[Difference]) -> Option<String> {
 }
 
 /// A value that fits into a line.
-fn cut(value: &str) -> String {
+fn shortened(value: &str) -> String {
     let printed = printable(value);
     match printed.char_indices().nth(MAX_VALUE) {
         Some((end, _)) => format!("{}...", &printed[..end]),
