@@ -125,8 +125,8 @@ pub struct CausesComparison {
     pub rows: Vec<CauseComparison>,
 }
 
-/// Compares the causes on both sides; beside it, in notes, why that cannot be done although evidence was recorded. All limits hold
-/// together with this probability.
+/// Compares the causes on both sides; notes say why that cannot be done, if evidence was recorded. All limits hold together with
+/// this probability.
 pub(crate) fn causes(
     a: &[Run],
     b: &[Run],

@@ -105,7 +105,7 @@ pub(super) fn schedulable_in_words(is_measured: bool, figures: &[Option<LatencyF
     format!("schedulable: every deadline is met{with}")
 }
 
-/// Says where the latency of a permitted rate cannot be told why, and how much longer to measure.
+/// Says why the latency of a permitted rate cannot be told, and how much longer to measure; `None` if it can.
 pub(super) fn longest_seen_in_words(figures: &[Option<LatencyFigure>]) -> Option<String> {
     let longest = || figures.iter().flatten().filter(|figure| figure.is_longest_seen);
     longest().next()?;

@@ -78,7 +78,7 @@ impl Input {
         if threads.len() < 2 {
             return None;
         }
-        // Where most of them are counted that still differ.
+        // At the largest number of waits at which they still differ.
         let (counts, _) = at_ranks(&threads, stage).filter(|(_, is_apart)| *is_apart).last()?;
         let all: f64 = counts.iter().sum();
         let (index, most) = counts.into_iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other))?;

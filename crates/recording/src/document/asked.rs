@@ -69,8 +69,8 @@ impl Document {
         self.measured_command().map(|(_, command)| command)
     }
 
-    /// The load beside the command that was started while threads were followed, and that command. It may be theirs, and need not be a
-    /// load.
+    /// The load beside the command that was started while threads were followed, and that command. It may be
+    /// the followed threads' own, and need not be a load.
     pub fn started_command(&self) -> Option<(&str, &str)> {
         self.followed.as_ref()?;
         self.provenance.load.split_command()

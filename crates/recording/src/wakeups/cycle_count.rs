@@ -4,8 +4,8 @@ use super::after_overrun::AfterOverrun;
 use super::catch_up_evidence::CLEARLY;
 use crate::format::units::counted;
 
-/// Where whole cycles may show more than this many times as many overruns as single wakeups do, or as long a cycle, these
-/// tell too little.
+/// If whole cycles may show more than this many times as many overruns as single wakeups do, or a cycle that much longer,
+/// single wakeups tell too little.
 pub const MUCH_MORE: u64 = 2;
 
 /// The cycles of one thread, or of several together.
