@@ -174,6 +174,12 @@ fn loops(directory: &std::path::Path, period_ns: Option<u64>) -> Result<Option<L
     Input::of_loops(recording.document(), period_ns, (&tail, &seconds), recording.damaged())
 }
 
+/// The loop of a recording, held against these cycles of it.
+fn held_against(directory: &std::path::Path, count: CycleCount) -> Result<Loops, punctual_forecast::Error> {
+    let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
+    loops(directory, None).unwrap().unwrap().held_against(Recording::open(directory).unwrap().document(), &cycles)
+}
+
 #[test]
 fn a_loop_that_was_followed_is_held_to_its_period() {
     let directory = tempfile::tempdir().unwrap();
@@ -328,11 +334,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     // Compared with whole cycles: those that a single wakeup shows, periods without a wakeup, and those that no wakeup
     // shows.
     let held = |count: CycleCount| {
-        let cycles = BTreeMap::from([(
-            "loop fifo:80".to_owned(),
-            CycleCount { cycles: 60_000, periods: count.periods.max(60_000), ..count },
-        )]);
-        loops(&path, None).unwrap().unwrap().held_against(Recording::open(&path).unwrap().document(), &cycles)
+        held_against(&path, CycleCount { cycles: 60_000, periods: count.periods.max(60_000), ..count })
     };
     let told = |count| held(count).unwrap().inputs[0].cautions.len();
     assert_eq!(told(CycleCount { overruns: 60, certain: 60, ..CycleCount::default() }), 1);
@@ -364,9 +366,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     }
     // Where no grid tells of periods, the time that was watched says how often.
     let no_grid = CycleCount { cycles: 60_000, periods: 0, ..few };
-    let (document, all) = (Recording::open(&path).unwrap().document().clone(), loops(&path, None).unwrap().unwrap());
-    let against =
-        |count| all.clone().held_against(&document, &BTreeMap::from([("loop fifo:80".to_owned(), count)])).unwrap();
+    let against = |count| held_against(&path, count).unwrap();
     assert!(against(no_grid).counted.concat().contains(", up to one every 1.43 s, the longest 275 ms"));
     // No grid shows the periods of a loop that starts over: they are estimated, and passed all the same.
     let found = against(CycleCount { estimated_periods: 130_000, ..no_grid });
@@ -403,11 +403,7 @@ fn a_loop_that_catches_up_overruns_in_each_period_that_it_missed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    let recording = Recording::open(&path).unwrap();
-    let of = |count: CycleCount| {
-        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
-        loops(&path, None).unwrap().unwrap().held_against(recording.document(), &cycles).unwrap()
-    };
+    let of = |count: CycleCount| held_against(&path, count).unwrap();
     let catches_up = "69,997 periods began before the previous cycle had ended, and each is an overrun";
     let skips = "loop fifo:80 was seen to skip periods that it missed: 69,997 periods began before the previous cycle had ended, in 60 overruns.";
     let unknown = "nothing shows whether it catches up, as is assumed here: if it skips such periods, there were 60 overruns, one every 2.17 s.";
@@ -457,13 +453,7 @@ fn what_a_few_wakeups_that_nobody_saw_may_hide_is_said() {
         let (cycles, periods) = (60_000, 60_000);
         let count =
             CycleCount { cycles, periods, overruns, certain: 60, unseen: 2, longest_ns, ..CycleCount::default() };
-        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
-        loops(&path, None)
-            .unwrap()
-            .unwrap()
-            .held_against(Recording::open(&path).unwrap().document(), &cycles)
-            .unwrap()
-            .counted
+        held_against(&path, count).unwrap().counted
     };
     let [said] = &counted(62, 3 * MS)[..] else { panic!("one sentence") };
     assert!(
@@ -482,11 +472,7 @@ fn what_unseen_wakeups_may_hide_is_counted_as_the_verdict_counts() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.punctual");
     write_loop(&path, Some(MS));
-    let counted = |count: CycleCount| {
-        let cycles = BTreeMap::from([("loop fifo:80".to_owned(), count)]);
-        let recording = Recording::open(&path).unwrap();
-        loops(&path, None).unwrap().unwrap().held_against(recording.document(), &cycles).unwrap().counted
-    };
+    let counted = |count: CycleCount| held_against(&path, count).unwrap().counted;
     // One more long cycle may hide behind a wakeup that nobody saw; the periods that were missed are more than both.
     let count = CycleCount { overruns: 61, ..passed(60, 0) };
     assert_eq!(counted(count), Vec::<String>::new());
