@@ -21,12 +21,9 @@ pub(super) fn causes_text(comparison: &Comparison) -> String {
         return String::new();
     };
     let mut text = format!(
-        "\nCauses in these runs, which decide nothing: episodes of {}, and how many (and how much of their time) there are in an hour, \
-         from {} watched on A and {} on B{}\n\n",
+        "\nCauses in these runs, which decide nothing: episodes of {}, {}\n\n",
         what(causes),
-        format_ns(causes.a.watched_ns),
-        format_ns(causes.b.watched_ns),
-        without_evidence(causes).map_or_else(String::new, |words| format!("; {words}"))
+        and_how_many(causes)
     );
     let rows = causes.rows.iter().take(SHOWN_CAUSES).map(|row| {
         vec![
@@ -72,13 +69,10 @@ pub(super) fn causes_section(comparison: &Comparison) -> Option<Section> {
         ]
     });
     let lead = format!(
-        "Episodes of {}, as `punctual why` names their causes, and how many (and how much of their time) there are in an hour, from {} \
-         watched on A and {} on B{}. All limits hold at once with 95 % probability and include the spread between runs. This decides \
-         nothing: it says what changed, not whether that is enough.{}",
+        "Episodes of {}, as `punctual why` names their causes, {}. All limits hold at once with 95 % probability and include the \
+         spread between runs. This decides nothing: it says what changed, not whether that is enough.{}",
         what(causes),
-        format_ns(causes.a.watched_ns),
-        format_ns(causes.b.watched_ns),
-        without_evidence(causes).map_or_else(String::new, |words| format!("; {words}")),
+        and_how_many(causes),
         match causes.rows.iter().any(|row| gone_from(row).is_some()) {
             true => format!(" {}", what_limits(comparison, causes)),
             false => String::new(),
@@ -105,6 +99,16 @@ fn what(causes: &CausesComparison) -> String {
         Stage::Total => format!("wakeups later than {threshold}"),
         stage => format!("wakeups with more than {threshold} of {}", stage.name()),
     }
+}
+
+/// What else the table has of them, from how much time, and what is not among them.
+fn and_how_many(causes: &CausesComparison) -> String {
+    format!(
+        "and how many (and how much of their time) there are in an hour, from {} watched on A and {} on B{}",
+        format_ns(causes.a.watched_ns),
+        format_ns(causes.b.watched_ns),
+        without_evidence(causes).map_or_else(String::new, |words| format!("; {words}"))
+    )
 }
 
 /// That some were late for causes that are not known, and what became of these.
