@@ -20,5 +20,5 @@ pub use twice::{for_markdown, for_screen, lay_out_twice};
 pub(crate) use when::{day, rfc3339, time_of_day};
 pub(crate) use width::width;
 pub use width::{Layout, fitted, lay_out};
-pub(crate) use words::{capitalized, fitting, rate, shortened, thousands, thousandths};
+pub(crate) use words::{capitalized, fitting, how_often, rate, shortened, thousands, thousandths};
 pub use words::{microseconds, shell_word};

@@ -1,7 +1,7 @@
 //! Figures and names as words.
 
 use super::width::width;
-use punctual_recording::grouped;
+use punctual_recording::{counted, grouped};
 
 /// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
@@ -60,6 +60,14 @@ pub(crate) fn rate(per_second: f64) -> String {
         _ if per_second >= 9.995 => format!("{per_second:.1}"),
         _ if per_second >= 0.9995 => format!("{per_second:.2}"),
         _ => format!("{per_second:.3}"),
+    }
+}
+
+/// How often: `once`, or so many times.
+pub(crate) fn how_often(count: impl TryInto<u64>) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => "once".to_owned(),
+        count => counted(count, "time"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::counts::Columns;
 use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
 use super::words::{beside, in_words, setting_in_words, shown_in_words};
-use crate::layout::{counted, indented, thousandths};
+use crate::layout::{how_often, indented, thousandths};
 use crate::next_text;
 use crate::verdict::reserve::{run_verdict, undo_verdict};
 use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
@@ -107,8 +107,7 @@ pub(super) fn measured_again(
     what: &str,
     out: &mut String,
 ) {
-    let times = if proof.rounds == 1 { "once".to_owned() } else { counted(proof.rounds, "time") };
-    let _ = writeln!(out, "\nMeasured again, {times} each in turn:");
+    let _ = writeln!(out, "\nMeasured again, {} each in turn:", how_often(proof.rounds));
     let sides = sides(proof, smaller, with);
     let columns = Columns::of(sides.iter().map(|(_, counts)| *counts));
     let mut header = vec![""];
@@ -130,11 +129,6 @@ pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), 
     }
 }
 
-/// `once`, or how often.
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { counted(count, "time") }
-}
-
 /// What `reserve run` did, with a sentence for each thread that deserves one.
 pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
@@ -149,7 +143,7 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
             None => {}
         }
         if row.set_anew > 0 {
-            say(format!("set anew {}, since the kernel did not let it run", times(row.set_anew)));
+            say(format!("set anew {}, since the kernel did not let it run", how_often(row.set_anew)));
         }
     }
     out

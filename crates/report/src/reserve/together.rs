@@ -5,7 +5,7 @@ use super::counts::Columns;
 use super::text::{BYSTANDER, OWN, compared};
 use super::words::{beside, in_words};
 use crate::answer::Answer;
-use crate::layout::{indented, thousandths};
+use crate::layout::{how_often, indented, thousandths};
 use crate::{NextStep, next_text};
 use punctual_recording::{counted, format_ns};
 use punctual_reserve::{AttemptCounts, Job, Reservation, Trial};
@@ -194,8 +194,7 @@ pub fn together_text(report: &TogetherReport<'_>) -> String {
     let (header, rows) = report.found_table();
     indented(&mut out, &header, 4..7, rows);
     if report.rounds > 0 {
-        let times = if report.rounds == 1 { "once".to_owned() } else { counted(report.rounds, "time") };
-        let _ = writeln!(out, "\nAll at once, {times} each in turn:");
+        let _ = writeln!(out, "\nAll at once, {} each in turn:", how_often(report.rounds));
         let (header, rows) = report.measured_table();
         indented(&mut out, &header, 2..header.len(), rows);
         if let Some(compared) = report.compared_in_words() {

@@ -1,7 +1,7 @@
 //! Of what measurements need: loads, drills, devices, what this kernel and this user allow, and what is installed.
 
 use crate::drill::{DrillLine, DrillReport};
-use crate::layout::{agreeing, capitalized, counted};
+use crate::layout::{agreeing, capitalized, counted, how_often};
 use crate::load::{LoadResult, LoadRow, scores_in_words};
 use punctual_device::Profile;
 use punctual_recording::format_ns;
@@ -39,12 +39,11 @@ pub(crate) fn load_verdict(name: &str, is_installed: bool) -> String {
 impl DrillReport {
     /// What the drill did, in one sentence.
     pub fn verdict(&self) -> String {
-        let count = self.injections.len();
         let Some(shortest) = self.injections.iter().map(|row| row.length_ns).min() else {
             return format!("No {} was injected.", self.kind);
         };
         let longest = self.injections.iter().map(|row| row.length_ns).max().unwrap_or(shortest);
-        let times = if count == 1 { "once" } else { &counted(count, "time") };
+        let times = how_often(self.injections.len());
         let length = if format_ns(shortest) == format_ns(longest) {
             format_ns(shortest)
         } else {
