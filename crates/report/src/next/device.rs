@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 
 /// What `punctual device study` does for a device that did not keep up.
 pub(super) const IN_EVERY_CONTEXT: &str = "tries it in every context for some seconds, and says which kept up";
+/// What `punctual reserve` does for it.
+pub(super) const SMALLEST_RESERVATION: &str = "finds the smallest reservation that is enough for it";
 
 /// After a device that does not keep up: who delays its thread, and what would be enough. After devices that do: the
 /// same under a load, and how often they will fail. Loads have the names that the command line knows.
@@ -43,7 +45,7 @@ pub fn after_device(run: &Run<'_>, known_loads: &[&str]) -> Vec<NextStep> {
             steps.push(NextStep::new("gives it a budget that is larger than its work", command));
         }
         let reserve = format!("sudo punctual reserve {spec}{}{}", around.competitors, around.load);
-        steps.push(NextStep::new("finds the smallest reservation that is enough for it", reserve));
+        steps.push(NextStep::new(SMALLEST_RESERVATION, reserve));
         if larger.is_none() {
             let study = format!("sudo punctual device study {spec}{}", around.cpu);
             steps.push(NextStep::new(IN_EVERY_CONTEXT, study));

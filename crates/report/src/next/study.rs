@@ -1,7 +1,7 @@
 //! After a study of a device, and after forecasts that were held against what devices did.
 
 use super::NextStep;
-use super::device::{Around, has_other_work};
+use super::device::{Around, SMALLEST_RESERVATION, has_other_work};
 use super::options::{as_written, same_load, value_of};
 use crate::device::study::{Evidence, StudyReport, options};
 use crate::device::{Run, VerifiedRow};
@@ -42,10 +42,7 @@ pub fn after_study(study: &StudyReport<'_>, known_loads: &[&str]) -> Vec<NextSte
             let purpose = format!("tries it there beside {which} load, at least ten times as long as the study did");
             NextStep::new(&purpose, command)
         }
-        None => NextStep::new(
-            "finds the smallest reservation that is enough for it",
-            format!("sudo punctual reserve {spec}{work}{load}"),
-        ),
+        None => NextStep::new(SMALLEST_RESERVATION, format!("sudo punctual reserve {spec}{work}{load}")),
     };
     vec![step]
 }

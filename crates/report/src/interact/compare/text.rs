@@ -3,7 +3,7 @@
 use super::words::{cause_in_words, difference, label_in_words, limits, signed, value};
 use crate::compare::difference_table;
 use crate::idle::percent;
-use crate::layout::{counted, fitting, table};
+use crate::layout::{agreeing, counted, fitting, table};
 use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputSummary, Parts};
 use punctual_recording::format_ns;
@@ -109,7 +109,7 @@ fn parts(text: &mut String, kind: &GroupComparison) {
         "\nWhat {near} of {} took: {} {} of A and {} of B, means that add up\n",
         kind.group.kind,
         parts.inputs[0],
-        if parts.inputs[0] == 1 { "input" } else { "inputs" },
+        agreeing(parts.inputs[0], "input", "inputs"),
         parts.inputs[1]
     );
     let _ = writeln!(text, "{}", table(&["", "A", "B", "B - A"], 1..4, parts_rows(parts)));

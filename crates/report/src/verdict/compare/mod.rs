@@ -6,7 +6,7 @@ mod sides;
 pub(crate) use sides::sides_verdict;
 
 use crate::compare::words::{MAX_TOLD, factor, has_too_few, interval, measure, of_stage, value_of};
-use crate::layout::capitalized;
+use crate::layout::{capitalized, counted};
 use counts::{cycles_in_words, requests_in_words};
 use punctual_comparison::ratio::MAX_RUNS_NEEDED;
 use punctual_comparison::{Comparison, FIGURES, MIN_RUNS, Outcome, Quantiles, Ratio, StageComparison, Standing};
@@ -207,7 +207,7 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
     match standing {
         Standing::Systems => None,
         Standing::TooFewRuns { more: [a, b] } => {
-            let more = |runs: usize| format!("{runs} more {}", if runs == 1 { "run" } else { "runs" });
+            let more = |runs: usize| counted(runs, "more run");
             let least = match (a, b) {
                 (a, b) if a == b => format!("{} of each", more(a)),
                 (a, 0) => format!("{} of A", more(a)),
