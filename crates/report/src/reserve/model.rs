@@ -126,6 +126,14 @@ pub struct PutBackRow {
     pub refused: Option<String>,
 }
 
+/// What jobs that may have been late mean for an attempt.
+const OPEN_UNLESS_LATE: &str = "An attempt with such jobs counts only if another was seen to be late.";
+
+/// So many jobs, to be followed by what became of them: `3 jobs that were`.
+fn jobs_that_were(count: u64) -> String {
+    format!("{} that {}", counted(count, "job"), agreeing(count, "was", "were"))
+}
+
 impl ReserveReport<'_> {
     /// Whether the recommended reservation is proven.
     pub fn is_proven(&self) -> bool {
@@ -179,18 +187,13 @@ impl ReserveReport<'_> {
         let by_host = self.sum(AttemptCounts::by_host);
         if by_host > 0 {
             notes.push(format!(
-                "Not counted against any setting: {} that {} late or missing while the host took the CPU for as long.",
-                counted(by_host, "job"),
-                agreeing(by_host, "was", "were")
+                "Not counted against any setting: {} late or missing while the host took the CPU for as long.",
+                jobs_that_were(by_host)
             ));
         }
         let unseen = self.sum(AttemptCounts::unseen);
         if unseen > 0 {
-            notes.push(format!(
-                "Neither late nor on time: {} that {} not seen. An attempt with such jobs counts only if another was seen to be late.",
-                counted(unseen, "job"),
-                agreeing(unseen, "was", "were")
-            ));
+            notes.push(format!("Neither late nor on time: {} not seen. {OPEN_UNLESS_LATE}", jobs_that_were(unseen)));
         }
         notes.extend(self.in_a_row());
         notes
@@ -199,21 +202,19 @@ impl ReserveReport<'_> {
     /// What is known of jobs that were worked off in a row, or may have been.
     fn in_a_row(&self) -> Vec<String> {
         let (caught_up, unclear) = (self.sum(AttemptCounts::caught_up), self.sum(AttemptCounts::unclear));
-        let were = |count: u64| format!("{} that {}", counted(count, "job"), agreeing(count, "was", "were"));
         let mut notes = Vec::new();
         if caught_up > 0 {
             notes.push(format!(
                 "Caught up: {} worked off without a sleep of {} own, and judged by {} own deadline.",
-                were(caught_up),
+                jobs_that_were(caught_up),
                 agreeing(caught_up, "its", "their"),
                 agreeing(caught_up, "its", "their")
             ));
         }
         if unclear > 0 {
             notes.push(format!(
-                "Unclear: {} due while the thread did not sleep, and missing or caught up. An attempt with such jobs counts only if \
-                 another was seen to be late.",
-                were(unclear)
+                "Unclear: {} due while the thread did not sleep, and missing or caught up. {OPEN_UNLESS_LATE}",
+                jobs_that_were(unclear)
             ));
         }
         notes
