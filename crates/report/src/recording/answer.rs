@@ -7,7 +7,7 @@ use crate::forecast::units::{Expected, called, expected};
 use crate::forecast::{DeviceForecast, InterarrivalEntry};
 use crate::load::ScoreRow;
 use crate::recording::cycles::CyclesRow;
-use crate::verdict::devices::use_s;
+use crate::recording::judged::use_s;
 use crate::{Measurement, NextStep, StageRow, load_name, stage_rows};
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{Counters, Document, Ended, Followed, Limit, Provenance, RecorderSummary, Task};

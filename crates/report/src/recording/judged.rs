@@ -1,7 +1,8 @@
-//! The devices of a check, and the heading of their table.
+//! The devices of a check, the heading of their table, and how much use it stands for.
 
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
+use punctual_recording::Document;
 
 /// What the table of devices shows, to be followed by what stands in parentheses.
 pub(crate) const LATE_WAKEUPS: &str = "Wakeups that came later than each device's slack, on all CPUs together, and how often it would run \
@@ -16,4 +17,10 @@ pub(crate) fn judged_devices(rows: &[JudgedDevice]) -> Vec<&Profile> {
         }
     }
     devices
+}
+
+/// How much use a recording stands for, s.
+pub(crate) fn use_s(document: &Document) -> f64 {
+    let thousandths = document.provenance.load.compression_thousandths.unwrap_or(1_000);
+    document.measured_ns() as f64 / 1e9 * thousandths as f64 / 1e3
 }

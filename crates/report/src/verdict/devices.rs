@@ -6,7 +6,7 @@ use crate::Measurement;
 use crate::forecast::so_much_more;
 use crate::forecast::units::{expected_in_words, work_in_words};
 use crate::layout::{load_name, spoken_duration};
-use crate::recording::judged::judged_devices;
+use crate::recording::judged::{judged_devices, use_s};
 use punctual_device::{Profile, Source};
 use punctual_forecast::{DeviceAnswer, JudgedDevice, Outcome, format_seconds};
 use punctual_recording::{Document, format_ns};
@@ -102,12 +102,6 @@ fn sentence(name: &str, device: &Profile, documents: &[&Document], rows: &[Judge
     let expected = expected_in_words(&judged.answer, use_s(document), [day, &when, &spoken_duration(document)]);
     let expected = expected.map(|expected| format!(" {expected}")).unwrap_or_default();
     format!("{met}{work}; {}.{expected}{needed}", outcome(&judged.answer, !late.is_empty(), &of_use))
-}
-
-/// How much use a recording stands for, s.
-pub(crate) fn use_s(document: &Document) -> f64 {
-    let thousandths = document.provenance.load.compression_thousandths.unwrap_or(1_000);
-    document.measured_ns() as f64 / 1e9 * thousandths as f64 / 1e3
 }
 
 /// What fails first decides.
