@@ -10,6 +10,8 @@ pub(crate) mod explain;
 mod flame;
 pub mod handlers;
 mod handlers_answer;
+mod leading;
+mod left_out;
 pub(crate) mod model;
 mod notes;
 pub mod page;

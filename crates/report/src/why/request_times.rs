@@ -1,7 +1,34 @@
 //! How many requests were recognised and how long they took, late or not, and what that leaves out.
 
+use super::model::WhyReport;
 use super::words::is_much;
-use punctual_recording::{RecorderSummary, RequestTimes, agreeing, format_ns, grouped};
+use punctual_recording::{RecorderSummary, RequestTimes, Stage, agreeing, format_ns, grouped};
+
+impl WhyReport<'_> {
+    /// Requests that were recognised, if these are requests and they were counted.
+    pub(crate) fn recognised(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request);
+        recorder.and_then(|recorder| recorder.requests)
+    }
+
+    /// Whether none was, so that nothing can be said of late ones.
+    pub(crate) fn recognised_none(&self) -> bool {
+        self.recognised() == Some(0) && self.late() == 0
+    }
+
+    /// How many may be only what follows a sleep within a request.
+    pub(crate) fn maybe_parts(&self) -> u64 {
+        let times = self.recognised().and(self.recorder.as_ref()).and_then(|recorder| recorder.request_times);
+        times.map_or(0, |times| times.maybe_parts)
+    }
+
+    /// Whether most of what was recognised may leave out the wait for the answer: then nothing that the others show makes answers come sooner.
+    pub(crate) fn leaves_out_answers(&self) -> bool {
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let (all, after) = (self.recognised().unwrap_or(0), times.map_or(0, |times| times.after_answers));
+        after > all / 2
+    }
+}
 
 /// How long all of them took: `p50 1.20 ms, p99 8.31 ms, longest 31.0 ms`. Where they begin may only be assumed, and what was not seen
 /// to end is not among them; `None` if that is not in the recording.

@@ -1,54 +1,11 @@
 //! What the shares of a verdict leave out: void episodes, late wakeups without evidence, and those that are gone from the recording; and
 //! what came before there was a threshold.
 
-use crate::why::model::{EpisodeView, WhyReport};
+use crate::why::model::WhyReport;
 use crate::why::words::{is_much, percent};
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
-    /// How many late wakeups are void, left no evidence, and are gone from the recording.
-    pub(crate) fn left_out_counts(&self) -> [u64; 3] {
-        let void = (self.episodes.len() - self.whole()) as u64;
-        let without = self.recorder.as_ref().map_or(0, RecorderSummary::without_evidence);
-        [void, without, self.missing()]
-    }
-
-    /// The longest episode of which something is concluded, or of the void ones, ns; 0 if there is none.
-    fn longest_ns(&self, is_void: bool) -> u64 {
-        let own = self.episodes.iter().filter(|episode| episode.void.is_some() == is_void);
-        own.map(|episode| episode.total_ns).max().unwrap_or(0)
-    }
-
-    /// The same of void requests, which may hold a wait for the next one: they took no longer than that.
-    pub(super) fn longest_void_ns(&self) -> u64 {
-        self.longest_ns(true)
-    }
-
-    /// How late void episodes were in all, ns; requests at most.
-    pub(crate) fn void_ns(&self) -> u64 {
-        let void = self.episodes.iter().filter(|episode| episode.void.is_some());
-        void.map(|episode: &EpisodeView| episode.total_ns).fold(0, u64::saturating_add)
-    }
-
-    /// Whether void episodes have more of the late time than those that the shares are of.
-    fn is_mostly_void(&self) -> bool {
-        self.void_ns() > self.late_ns()
-    }
-
-    /// Whether the verdict leaves out much: many of what was late, much of its time, or the longest that was seen.
-    pub(crate) fn leaves_out_much(&self) -> bool {
-        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
-        is_much(left_out, left_out.saturating_add(self.whole() as u64))
-            || is_much(self.void_ns(), self.void_ns().saturating_add(self.late_ns()))
-            || self.longest_ns(true) > self.longest_ns(false)
-    }
-
-    /// Whether that is most of it, by number or by time: then what is advised rests on a small part.
-    pub(crate) fn leaves_out_most(&self) -> bool {
-        let left_out = self.left_out_counts().into_iter().fold(0, u64::saturating_add);
-        left_out > self.whole() as u64 || self.is_mostly_void()
-    }
-
     /// What follows the time that the shares are of: ` of lateness`, ` that they took`.
     pub(super) fn of_which_time(&self) -> String {
         let is_all = self.left_out_counts().iter().all(|count| *count == 0);
@@ -98,33 +55,7 @@ impl WhyReport<'_> {
         format!(" {of_what}: {}.{unexplained}", parts.join(", "))
     }
 
-    /// How many wakeups or requests came before the quantile was known that they would have been compared with, and whether they were counted: of
-    /// an older recording no more is known than how many it takes.
-    fn not_judged(&self) -> (u64, bool) {
-        let is_quantile = |recorder: &&RecorderSummary| recorder.threshold.starts_with('p');
-        let recorder = self.recorder.as_ref().filter(is_quantile).filter(|recorder| recorder.threshold_ns.is_some());
-        match recorder.map(|recorder| recorder.not_judged) {
-            None => (0, true),
-            Some(0) => (RecorderSummary::MIN_FOR_QUANTILE, false),
-            Some(count) => (count, true),
-        }
-    }
-
-    /// Requests that were compared with the threshold, where not all of them were and that is known; of all threads.
-    pub(super) fn judged(&self) -> Option<u64> {
-        match self.not_judged() {
-            (0, _) | (_, false) => None,
-            (not_judged, true) => self.recognised().map(|all| all.saturating_sub(not_judged)),
-        }
-    }
-
-    /// Whether so many requests were not compared with it that the verdict says so.
-    fn is_much_not_judged(&self) -> bool {
-        let (not_judged, _) = self.not_judged();
-        self.recognised().is_some_and(|all| is_much(not_judged, all))
-    }
-
-    /// A note that some were not compared with it, if the verdict does not say so.
+    /// A note that some were not compared with the threshold, if the verdict does not say so.
     pub(crate) fn note_on_not_judged(&self) -> Option<String> {
         let (not_judged, _) = self.not_judged();
         (not_judged > 0 && !self.is_much_not_judged()).then(|| format!("the {}", self.not_judged_in_words()))
@@ -177,6 +108,7 @@ impl WhyReport<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::EpisodeView;
     use crate::why::tests::of_parts;
     use punctual_blame::Kind;
     use punctual_recording::RequestTimes;

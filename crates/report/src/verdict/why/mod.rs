@@ -4,12 +4,11 @@
 mod left_out;
 mod requests;
 
-use crate::why::advice::is_own_work_to_blame;
 use crate::why::cost::MIN_COUNTED_NS;
 use crate::why::ends::{End, tells_the_end, told};
 use crate::why::model::{OnlyThread, WhyReport};
 use crate::why::words::{beside, percent, within_what};
-use punctual_blame::{Cause, Kind};
+use punctual_blame::Kind;
 use punctual_recording::{Document, HandlerSum, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
 
@@ -48,15 +47,6 @@ impl WhyReport<'_> {
     /// What is late or not: one, and several.
     pub(crate) fn nouns(&self) -> (&'static str, &'static str) {
         if self.stage() == Stage::Request { ("request", "requests") } else { ("wakeup", "wakeups") }
-    }
-
-    /// All that counted as late, with evidence or without; of one thread, those that were kept.
-    pub(crate) fn late(&self) -> u64 {
-        let kept = self.episodes.len() as u64;
-        match (&self.only, &self.recorder) {
-            (None, Some(recorder)) => recorder.late.max(kept),
-            _ => kept,
-        }
     }
 
     /// What had to be exceeded. A quantile of all so far rises and falls: what was late at first may not be so at the end.
@@ -139,14 +129,6 @@ impl WhyReport<'_> {
         }
     }
 
-    /// Whether something was late, or the threshold was never known, or no request was recognised or what was may be parts, and there is no evidence to tell a
-    /// cause from.
-    pub(crate) fn lacks_evidence(&self) -> bool {
-        let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
-        let is_untold = self.recognised_none() || self.maybe_parts() > 0;
-        self.whole() == 0 && (self.late() > 0 || is_unknown || is_untold)
-    }
-
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         let verdict = self.verdict_on_evidence() + &self.much_not_judged();
@@ -221,17 +203,7 @@ impl WhyReport<'_> {
         format!("{unknown} and another {within} within {what}")
     }
 
-    /// The largest single cause, where the first sentence names another kind, of which no cause is as large. Nothing that is
-    /// no cause to change.
-    pub(crate) fn largest_single(&self) -> Option<&Cause> {
-        let (leading, _, first) = self.leading()?;
-        let is_cause =
-            |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::Unknown | Kind::Blind | Kind::KernelWake);
-        let largest = self.summary.causes.iter().find(|cause| is_cause(cause.kind))?;
-        (leading != Kind::Own && largest.kind != leading && largest.total_ns > first.total_ns).then_some(largest)
-    }
-
-    /// The same as a sentence.
+    /// The largest single cause as a sentence; empty if the first one names it.
     fn largest_single_in_words(&self) -> String {
         self.largest_single().map_or_else(String::new, |cause| {
             let who = self.who(&self.named(cause), cause.cgroup.as_deref(), cause.turn);
@@ -259,17 +231,6 @@ impl WhyReport<'_> {
 
     pub(crate) fn cut(&self) -> &'static str {
         if self.cut { "Cut short. " } else { "" }
-    }
-
-    /// The kind with the most time, how much that was, ns, and its largest cause. What a thread does itself makes
-    /// nobody late but itself: other causes come first, unless that work is to blame. That no request was waiting is none.
-    pub(crate) fn leading(&self) -> Option<(Kind, u64, &Cause)> {
-        let kinds = self.kinds();
-        let is_own = is_own_work_to_blame(self);
-        let is_no_cause = |kind: Kind| kind == Kind::Idle || (kind == Kind::Own && !is_own);
-        let own = || kinds.iter().find(|(kind, _)| *kind == Kind::Own);
-        let &(kind, ns) = kinds.iter().find(|(kind, _)| !is_no_cause(*kind)).or_else(own).or(kinds.first())?;
-        Some((kind, ns, self.summary.causes.iter().find(|cause| cause.kind == kind)?))
     }
 
     /// The verdict if wakeups were late and none of their evidence is complete.

@@ -6,31 +6,7 @@ use crate::why::words::is_much;
 use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
-    /// Requests that were recognised, if these are requests and they were counted.
-    pub(crate) fn recognised(&self) -> Option<u64> {
-        let recorder = self.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request);
-        recorder.and_then(|recorder| recorder.requests)
-    }
-
-    /// Whether none was, so that nothing can be said of late ones.
-    pub(crate) fn recognised_none(&self) -> bool {
-        self.recognised() == Some(0) && self.late() == 0
-    }
-
-    /// How many may be only what follows a sleep within a request.
-    pub(crate) fn maybe_parts(&self) -> u64 {
-        let times = self.recognised().and(self.recorder.as_ref()).and_then(|recorder| recorder.request_times);
-        times.map_or(0, |times| times.maybe_parts)
-    }
-
-    /// Whether most of what was recognised may leave out the wait for the answer: then nothing that the others show makes answers come sooner.
-    pub(crate) fn leaves_out_answers(&self) -> bool {
-        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
-        let (all, after) = (self.recognised().unwrap_or(0), times.map_or(0, |times| times.after_answers));
-        after > all / 2
-    }
-
-    /// That they may be, to follow their number.
+    /// That some may be only parts of requests, to follow their number.
     fn are_maybe_parts(&self) -> String {
         let parts = self.maybe_parts();
         format!(
