@@ -102,14 +102,14 @@ pub(crate) fn followed_text(document: &Document, followed: &Followed, everything
 }
 
 /// The most names of threads for context that are told.
-const CONTEXT: usize = 3;
+const MAX_CONTEXT: usize = 3;
 
 /// Which names are there for context, if any are.
 fn context_in_words(followed: &Followed) -> Option<String> {
     let context: BTreeSet<&str> =
         followed.threads.iter().filter(|thread| thread.is_context).map(|thread| thread.name.as_str()).collect();
-    let told: Vec<String> = context.iter().take(CONTEXT).map(|name| printable(name)).collect();
-    let more = match context.len().saturating_sub(CONTEXT) {
+    let told: Vec<String> = context.iter().take(MAX_CONTEXT).map(|name| printable(name)).collect();
+    let more = match context.len().saturating_sub(MAX_CONTEXT) {
         0 => String::new(),
         more => format!(" and {}", counted(more as u64, "other name")),
     };

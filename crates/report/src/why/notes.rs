@@ -15,7 +15,7 @@ const WORTH_SAYING_FIRST: u128 = 1;
 /// The same of what the recording itself took.
 const OWN_WORTH_SAYING: u128 = 5;
 /// So many episodes have to be known before a threshold is taken from them.
-const ENOUGH: usize = 10;
+const MIN_EPISODES: usize = 10;
 /// The cycles of so many loops are said.
 const MAX_LOOPS: usize = 3;
 
@@ -101,7 +101,7 @@ impl WhyReport<'_> {
     pub fn higher_threshold_ns(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().filter(|recorder| recorder.over_budget > 0)?;
         let mut totals: Vec<u64> = self.episodes.iter().map(|episode| episode.total_ns).collect();
-        if totals.len() < ENOUGH || self.only.is_some() || self.loops.is_some() {
+        if totals.len() < MIN_EPISODES || self.only.is_some() || self.loops.is_some() {
             return None;
         }
         totals.sort_unstable_by(|one, other| other.cmp(one));
