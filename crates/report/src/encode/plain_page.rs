@@ -55,6 +55,10 @@ pub(crate) fn code(text: &str) -> String {
     format!("<code>{}</code>", words.collect::<Vec<String>>().join(" "))
 }
 
+/// How wide a letter in a drawing is, pixels, rather more than less: names full of m and c must keep within their place, too. The
+/// script of the flame graph has the same.
+pub(crate) const LETTER: f64 = 7.5;
+
 /// A number with no more digits than a reader can use, and its thousands set apart.
 pub(crate) fn number(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e15 {

@@ -1,7 +1,7 @@
 //! Planes: a class or a count at every point of a grid, as in Figure 17 of soft-modem-2000.
 
 use crate::encode::head::{Head, Part, standing};
-use crate::encode::plain_page::escape;
+use crate::encode::plain_page::{LETTER, escape};
 use crate::layout::{counted, grouped};
 use punctual_sim::experiment::Point;
 use punctual_sim::sweep::{Axis, Sweep};
@@ -54,8 +54,6 @@ impl From<&Point> for Cell {
 const LEFT: f64 = 64.0;
 /// Above the plane is the name of the axis upwards, which beside a low plane would be cut off.
 const TOP: f64 = 28.0;
-/// How wide a letter is, pixels, rather more than less.
-const LETTER: f64 = 7.5;
 /// A grid with more columns or rows than this would have cells too small to distinguish.
 const MAX_SIDE: usize = 400;
 /// Each combination of the leading axes of a grid with more than two axes gives a plane; no more than this.

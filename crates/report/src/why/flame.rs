@@ -1,6 +1,6 @@
 //! The flame graph of the lateness: a picture that needs nothing else, and a script that zooms into it and searches it.
 
-use crate::encode::plain_page::{coordinate, escape};
+use crate::encode::plain_page::{LETTER, coordinate, escape};
 use crate::layout::{microseconds, thousands};
 use punctual_blame::CallTree;
 use std::fmt::Write;
@@ -9,9 +9,6 @@ use std::fmt::Write;
 const WIDTH: f64 = 1_100.0;
 const ROW: f64 = 17.0;
 const MAX_DEPTH: usize = 60;
-/// How wide a letter of a name is, rather more than less: names full of m and c must stay within their functions, too. The
-/// script has the same.
-const LETTER: f64 = 7.5;
 /// Nobody can see what is narrower than this, pixels ...
 const MIN_SEEN: f64 = 0.5;
 /// ... and what is narrower than this is left out of the page; anything in between shows when somebody zooms in.
