@@ -67,17 +67,16 @@ fn least_intrusive(study: &StudyReport<'_>) -> String {
             format!("{recommends}: {said}{room}{passed}")
         }
         None if is_untried(study) => untried_verdict(study),
-        None if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) => format!(
-            "In no context that could be tried does {} hold beside every competitor on this machine.",
-            study.profile.id
-        ),
-        None if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) => {
-            format!(
-                "In no context that was judged does {} hold beside every competitor on this machine.",
-                study.profile.id
-            )
+        None => {
+            let which = if study.rows.iter().any(|row| row.group == "contexts" && row.run.is_err()) {
+                " that could be tried"
+            } else if study.rows.iter().any(|row| row.group == "contexts" && row.is_unjudged()) {
+                " that was judged"
+            } else {
+                ""
+            };
+            format!("In no context{which} does {} hold beside every competitor on this machine.", study.profile.id)
         }
-        None => format!("In no context does {} hold beside every competitor on this machine.", study.profile.id),
     }
 }
 
@@ -107,14 +106,12 @@ impl Evidence<'_> {
     /// How close it was.
     pub(crate) fn room(&self) -> String {
         let Some(used) = self.used else { return String::new() };
+        let (how_much, advice) = match used <= MAX_USED {
+            true => ("", ""),
+            false => ("little ", " One more buffer, or less computing, gives it more."),
+        };
         let percent = used * 100.0;
-        if used <= MAX_USED {
-            return format!(" It had room to spare: at worst it used {percent:.0} % of its time or budget.");
-        }
-        format!(
-            " It had little room to spare: at worst it used {percent:.0} % of its time or budget. One more buffer, or less \
-             computing, gives it more."
-        )
+        format!(" It had {how_much}room to spare: at worst it used {percent:.0} % of its time or budget.{advice}")
     }
 }
 
