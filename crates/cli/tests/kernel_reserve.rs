@@ -137,10 +137,14 @@ fn each_phase_of_a_device_has_a_reservation_of_its_own() {
         }
     }
     let command = answer["next"][0]["command"].as_str().unwrap();
-    let with = &answer["proof"]["with"];
-    let has_failed = with.is_object() && with["on_time"] != with["jobs"];
+    // The device runs with its reservations next, unless one was not found, or jobs were late with them for which the host does not
+    // account: then the study is made again.
+    let failed = |name: &str| answer["proof"]["with"][name].as_u64().unwrap_or_default();
+    let has_failed = failed("late") + failed("missing") > failed("by_host");
     if phases.iter().all(|phase| phase["reservation"].is_object()) && !has_failed {
         assert!(command.contains("device run v90") && command.contains("--phases 18@7200Hz:500ms+"), "{command}");
+    } else {
+        assert!(command.starts_with("sudo punctual reserve ") && command.contains(" v90 "), "{command}");
     }
 }
 
