@@ -206,8 +206,8 @@ fn check_answers_in_json_with_both_parts_and_all_devices() {
     }
 }
 
-/// The next steps of a check of a device for which wakeups came too late: who delays it, then what says how often. If the host took half
-/// of what was late, that comes before both, and leaves room for one of them.
+/// The next steps of a check of a device for which wakeups came too late: who delays it, then what says how often. If the host took most
+/// of what was late or of the worst wakeup, that comes before both, and leaves room for the first alone.
 fn own_steps(answer: &Value) -> Vec<&Value> {
     let next = answer["next"].as_array().unwrap();
     assert_eq!(next.len(), 2, "{next:?}");
