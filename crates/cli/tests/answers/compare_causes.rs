@@ -1,7 +1,7 @@
 //! `punctual compare` of recordings with evidence of who made their wakeups late.
 
+use crate::preempted::preempted;
 use crate::support::{self, json, run, stdout};
-use punctual_recording::episode::{Event, EventKind, Victim};
 use punctual_recording::*;
 use serde_json::Value;
 use std::path::Path;
@@ -11,35 +11,6 @@ const RUN_NS: u64 = 20_000 * MS;
 const PERIOD_NS: u64 = 10 * MS;
 /// One wakeup in so many is late.
 const LATE_EVERY: u64 = 10;
-
-/// An episode in which a thread of this name had the CPU for all of the lateness but 1 us.
-fn episode(id: u64, expected_ns: u64, who: &str) -> Episode {
-    let event = |after_ns: i64, kind, tid, value, name| Event {
-        at_ns: expected_ns.saturating_add_signed(after_ns),
-        cpu: 0,
-        kind,
-        tid,
-        priority: 19,
-        context: 0,
-        steal_ns: 0,
-        value,
-        extra: 20,
-        name,
-    };
-    let victim = Victim { tid: 7, name: "measure-0".into(), priority: 19, cpu: 0 };
-    Episode {
-        id,
-        threshold_ns: 100_000,
-        usual_delivery_ns: 2_000,
-        names: vec!["measure-0".into(), who.into()],
-        events: vec![
-            event(-1_000_000, EventKind::Switch, 7, 9, 1),
-            event(5_000, EventKind::Waking, 9, 7, 1),
-            event(399_000, EventKind::Switch, 9, 7, 0),
-        ],
-        ..Episode::of(victim, expected_ns, expected_ns + 400_000)
-    }
-}
 
 /// Writes a run in which one wakeup in [`LATE_EVERY`] is late: 140 for an indexer, if it runs, and 60 for a logger.
 fn write(path: &Path, started_ns: u64, has_indexer: bool, threshold: (&str, u64)) {
@@ -72,7 +43,7 @@ fn write(path: &Path, started_ns: u64, has_indexer: bool, threshold: (&str, u64)
         writer.push(0, &Wakeup::from_stamps(&stamps, 0, 7));
         if is_late {
             late += 1;
-            evidence.push(&episode(late, expected, if is_indexer { "indexer" } else { "logger" })).unwrap();
+            evidence.push(&preempted(late, expected, if is_indexer { "indexer" } else { "logger" })).unwrap();
         }
     }
     writer.flush().unwrap();

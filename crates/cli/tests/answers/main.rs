@@ -15,6 +15,8 @@ mod injection;
 mod loops;
 mod modem;
 mod modem_line;
+#[path = "../support/preempted.rs"]
+mod preempted;
 mod report_devices;
 mod report_inputs;
 mod scripts;

@@ -1,8 +1,9 @@
 //! `punctual why` on made-up recordings, damaged and hostile ones among them.
 
+use crate::preempted::preempted;
 use crate::support::{code, json, run, stderr, stdout};
 use punctual_blame::{Kind, VOID_PAGE_TEXT};
-use punctual_recording::episode::{Event, EventKind, Frame, StackSample, Victim};
+use punctual_recording::episode::{Frame, StackSample};
 use punctual_recording::*;
 use std::path::Path;
 use std::process::Command;
@@ -12,31 +13,9 @@ const BEGAN_NS: u64 = 1_000_000_000;
 /// An episode in which another thread had the CPU for the whole lateness.
 fn episode(id: u64) -> Episode {
     let expected_ns = BEGAN_NS + id * 10_000_000;
-    let event = |after_ns: i64, kind, tid, value, name| Event {
-        at_ns: expected_ns.saturating_add_signed(after_ns),
-        cpu: 0,
-        kind,
-        tid,
-        priority: 19,
-        context: 0,
-        steal_ns: 0,
-        value,
-        extra: 20,
-        name,
-    };
-    let victim = Victim { tid: 7, name: "measure-0".into(), priority: 19, cpu: 0 };
     Episode {
-        id,
-        threshold_ns: 100_000,
-        usual_delivery_ns: 2_000,
         sample_period_ns: 1_000_000,
-        names: vec!["measure-0".into(), "other".into()],
         frames: vec![Frame { function: "function".into(), module: "kernel".into() }],
-        events: vec![
-            event(-1_000_000, EventKind::Switch, 7, 9, 1),
-            event(5_000, EventKind::Waking, 9, 7, 1),
-            event(399_000, EventKind::Switch, 9, 7, 0),
-        ],
         samples: vec![StackSample {
             at_ns: expected_ns + 100_000,
             cpu: 0,
@@ -46,7 +25,7 @@ fn episode(id: u64) -> Episode {
             name: 1,
             frames: vec![0],
         }],
-        ..Episode::of(victim, expected_ns, expected_ns + 400_000)
+        ..preempted(id, expected_ns, "other")
     }
 }
 
