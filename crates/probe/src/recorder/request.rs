@@ -43,8 +43,9 @@ pub(super) struct Open {
     pub(super) expected_ns: u64,
     /// Where its thread waited before; 0: not known.
     pub(super) place: u32,
-    /// Of its waits so far.
+    /// As far as its waits so far tell.
     pub(super) known: Known,
+    /// How many waits it has had.
     pub(super) waits: u32,
     /// Since when it waits, ns, if nothing says that this ends the request.
     pub(super) waits_since: Option<u64>,
