@@ -306,9 +306,9 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     }
     let kept = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=1h"]);
     let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=20ms"]);
-    // A cycle that began with a wakeup that nobody saw may have taken any time.
-    let is_kept = code(&kept) == 0 || (code(&kept) == 1 && count("unseen") > 0);
-    assert!(is_kept && code(&broken) == 2, "{} {}", stdout(&kept), stdout(&broken));
+    // A cycle that began with a wakeup that nobody saw may have taken any time: the limit is kept, or the answer says that.
+    let is_open = stdout(&kept).contains(" The limit on the cycles cannot be judged") && count("unseen") > 0;
+    assert_eq!((code(&kept), code(&broken)), (i32::from(is_open), 2), "{} {}", stdout(&kept), stdout(&broken));
     // Several cycles in a row, if it did not wait in between, or one.
     let said = stdout(&broken);
     assert!(said.contains("Over the limit: ") && said.contains(" took "), "{said}");
