@@ -118,6 +118,12 @@ impl AttemptCounts {
         self.failures() > 0 || self.succeeded()
     }
 
+    /// Whether it is made again: the host took the CPU from jobs, or some were not seen, and neither says anything of the setting. One
+    /// in which the thread was behind does: made again until it was not, it would show the setting better than it is.
+    pub fn is_repeated(&self) -> bool {
+        self.by_host > 0 || self.unseen > 0 && self.unclear == 0 && self.failures() == 0
+    }
+
     /// Whether there were jobs, and every one was seen to be on time, except for those that the host held up.
     pub fn succeeded(&self) -> bool {
         self.jobs.on_time > 0 && self.failures() == 0 && self.undecided() == 0
@@ -140,6 +146,21 @@ impl AttemptCounts {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn attempts_in_which_the_thread_was_behind_are_not_made_again() {
+        let counts = |late, by_host| AttemptCounts::new(Jobs { on_time: 90, late, missing: 0 }, by_host, 1_000);
+        for (counts, is_repeated) in [
+            (counts(0, 0), false),
+            (counts(0, 0).with_unseen(1), true),
+            (counts(0, 0).with_stretches(1, 1), false),
+            (counts(0, 0).with_unseen(1).with_stretches(1, 1), false),
+            (counts(1, 0).with_unseen(1), false),
+            (counts(2, 1), true),
+        ] {
+            assert_eq!(counts.is_repeated(), is_repeated, "{counts:?}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -433,8 +433,7 @@ impl Tried for Program<'_> {
                     current = None;
                     begins_ns = Some(now_ns + settling_ns);
                     overruled = !is_scheduled(tid, plan.setting);
-                    let is_open = counts.by_host() > 0 || counts.undecided() > 0 && counts.failures() == 0;
-                    if is_open && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
+                    if counts.is_repeated() && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
                         repeats += 1;
                     } else {
                         done.push(counts);
