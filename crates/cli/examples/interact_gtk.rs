@@ -1,5 +1,5 @@
-//! A program of GTK 3 that logs every event that GTK is given, by the name that GTK itself has for it: what `kernel_interact_toolkit`
-//! holds the events of `punctual interact --toolkit` against.
+//! A program of GTK 3 that logs every event that GTK is given, by the name that GTK itself has for it: what
+//! `tests/kernel/interact_toolkit.rs` holds the events of `punctual interact --toolkit` against.
 //!
 //! `interact_gtk LOG`: each line of the log is `at_ns name`. `interact_gtk check` ends with 77 where there is no GTK 3.
 

@@ -1,5 +1,5 @@
-//! A Wayland program that does a known thing for each key, draws, and logs it: what `kernel_interact_wayland` holds the split and
-//! what is seen against.
+//! A Wayland program that does a known thing for each key, draws, and logs it: what `tests/kernel/interact_wayland.rs` holds the
+//! split and what is seen against.
 //!
 //! `interact_surface LOG`: each line of the log is `key begin_ns part_ns shown_ns`, the time in which the known thing was done, and
 //! when the compositor has said that it has shown the picture that came of it; `-` in place of the key where that cannot be told from

@@ -1,4 +1,5 @@
-//! A program at a terminal that does a known thing for each key and logs it: what `kernel_interact` holds the split against.
+//! A program at a terminal that does a known thing for each key and logs it: what `tests/kernel/interact.rs` holds the split
+//! against.
 //!
 //! `interact_truth LOG DIRECTORY`: each line of the log is `key begin_ns part_ns`, the time in which the known thing was done;
 //! `-` in place of the key where that cannot be told from something else.

@@ -1,5 +1,5 @@
-//! A program with a window that does a known thing for each key, draws, and logs it: what `kernel_interact_x11` holds the split
-//! and what is seen against.
+//! A program with a window that does a known thing for each key, draws, and logs it: what `tests/kernel/interact_x11.rs` holds
+//! the split and what is seen against.
 //!
 //! `interact_window LOG`: each line of the log is `key begin_ns part_ns drawn_ns`, the time in which the known thing was done, and
 //! when the server had drawn what came of it; `-` in place of the key where that cannot be told from something else.

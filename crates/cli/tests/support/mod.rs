@@ -183,8 +183,8 @@ pub(crate) fn tests_all() -> bool {
 #[macro_export]
 macro_rules! requires {
     ($test:literal, $($name:literal),+) => {
-        if let Err(reason) = support::allows_all(&[$($name),+]) {
-            support::skip($test, &reason);
+        if let Err(reason) = $crate::support::allows_all(&[$($name),+]) {
+            $crate::support::skip($test, &reason);
             return;
         }
     };

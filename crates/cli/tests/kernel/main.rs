@@ -1,0 +1,51 @@
+//! What the program measures on the running kernel, starts and leaves behind. One binary: each file would be compiled and
+//! linked with `support` by itself.
+
+mod capabilities;
+mod compare;
+mod device;
+mod device_own;
+mod drill;
+mod ends;
+mod foreign;
+mod hostile;
+mod idle;
+mod interact;
+mod interact_attach;
+mod interact_attach_window;
+mod interact_display;
+mod interact_emulator;
+mod interact_learn;
+mod interact_toolkit;
+mod interact_wayland;
+mod interact_x11;
+mod kills;
+mod lab;
+mod lab_ends;
+mod lab_module;
+mod lab_ppp;
+mod lab_why;
+mod limits;
+mod load;
+mod log;
+mod modem_apart;
+mod modem_live;
+mod pages;
+mod promises;
+mod queries;
+mod record;
+mod reserve;
+mod reserve_threads;
+mod rialto;
+mod starvation;
+#[path = "../support/mod.rs"]
+mod support;
+mod timers;
+mod verdicts;
+mod why;
+mod why_groups;
+mod why_holders;
+mod why_names;
+mod why_requests;
+mod why_truth;
+mod why_victims;

@@ -1,0 +1,262 @@
+//! `punctual modem transfer --context`: a thread of this machine receives a file in real time; and a device whose work is such a modem.
+
+use crate::requires;
+use crate::support::{self, code, json, run, stderr, stdout};
+use punctual_recording::for_each_activation;
+
+fn file(directory: &std::path::Path) {
+    let bytes: Vec<u8> = (0..3_000u32).map(|place| ((place * place) >> 3) as u8).collect();
+    std::fs::write(directory.join("a.gz"), bytes).unwrap();
+}
+
+/// Calls in each of these contexts, beside so many competitors, by punctual's pump or another; returns in how many the file
+/// arrived, and how many this machine does not allow.
+fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str) -> (usize, usize) {
+    let (mut skipped, mut met) = (0, 0);
+    for &(context, competitors) in contexts {
+        let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
+        words.extend(["--pump", pump]);
+        words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
+        let output = run(directory, &words);
+        if stderr(&output).contains("not permitted") || stderr(&output).contains("may not") {
+            let name = "a_file_arrives_exact_in_each_context_of_a_thread";
+            punctual_testing::skip(name, format!("{context}, {pump}: {}", stderr(&output)));
+            skipped += 1;
+            continue;
+        }
+        let answer = json(&output);
+        let live = &answer["live"];
+        assert_eq!(
+            live["context"].as_str().map(|said| said.split(':').next()),
+            Some(context.split(':').next()),
+            "{answer}"
+        );
+        let (attempt, beside) = (&answer["attempts"][0], &live["attempts"][0]);
+        let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
+        // However busy the machine is, whatever arrived is accounted for, and nothing wrong arrives.
+        assert_eq!(answer["exit_code"], code(&output), "{answer}");
+        let arrived = attempt["ending"] == "arrived";
+        assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
+        assert_eq!(code(&output), i32::from(!arrived), "{answer}");
+        let pending: u64 = beside["pending"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(pending, of(beside, "activations"), "{answer}");
+        assert!(of(beside, "activations") > 100, "{answer}");
+        if !arrived {
+            assert!(of(attempt, "underruns") + of(attempt, "lost_samples") > 0, "{answer}");
+            continue;
+        }
+        assert_eq!(of(attempt, "received_bytes"), 3_000);
+        // At least the processor time of each block.
+        assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
+        met += 1;
+    }
+    (met, skipped)
+}
+
+#[test]
+fn a_file_arrives_exact_in_each_context_of_a_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    let all = [("thread:24", 1), ("reservation:4ms/8ms", 1), ("thread:other", 0)];
+    // Each takes as long as a call.
+    let some = if support::tests_all() { &all[..] } else { &all[..2] };
+    // Where a busy machine let none come about, they are made again.
+    let met = support::attempts(3).find_map(|_| {
+        let (met, skipped) = calls_in(directory.path(), some, "punctual");
+        eprintln!("a file arrived in {met} of {} contexts, {skipped} not allowed here", some.len());
+        (met > 0 || skipped == some.len()).then_some(met)
+    });
+    assert!(met.is_some(), "none of the calls in {some:?} came about, three times");
+}
+
+/// The datapump of a library works in a thread as punctual's own does; what is counted of the call holds for it, too.
+#[test]
+fn a_file_arrives_over_the_pump_of_spandsp_in_a_thread_or_that_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    if let Err(missing) = punctual_spandsp::Library::load() {
+        let words = ["modem", "transfer", "a.gz", "--pump", "v22bis", "--context", "thread:other"];
+        let output = run(directory.path(), &words);
+        let said = stderr(&output);
+        assert_eq!((code(&output), said.lines().count()), (1, 1), "{said}");
+        assert!(said.contains(&missing.to_string()), "{said}");
+        return punctual_testing::skip("modem transfer over spandsp in a thread", missing);
+    }
+    let met = support::attempts(3).find_map(|_| {
+        let (met, skipped) = calls_in(directory.path(), &[("thread:24", 1)], "v22bis");
+        (met > 0 || skipped == 1).then_some(met)
+    });
+    assert!(met.is_some(), "none of three calls over spandsp's pump came about");
+}
+
+/// A device's thread is the calling end of a call by the library: what it works on is right, and what it misses is counted.
+#[test]
+fn a_device_works_on_a_call_of_spandsp_or_that_is_said_to_be_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let device = ["device", "run", "modem", "--work", "spandsp", "--context", "thread:80", "-D", "2s"];
+    let words = [&device[..], &["-q", "--json", "-o", "d"]].concat();
+    if let Err(missing) = punctual_spandsp::Library::load() {
+        let output = run(directory.path(), &words);
+        let answer = json(&output);
+        assert_eq!((code(&output), answer["error"].as_str()), (1, Some(missing.to_string().as_str())), "{answer}");
+        return punctual_testing::skip("a device's work by spandsp", missing);
+    }
+    requires!("a_device_works_on_a_call_of_spandsp", "real-time priority");
+    let output = run(directory.path(), &words);
+    assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+    let answer = json(&output);
+    let (device, decoded) = (&answer["contexts"][0], &answer["contexts"][0]["decoded"]);
+    assert_eq!((&decoded["signal"], &decoded["unit"]), (&"spandsp's V.22bis".into(), &"sample".into()), "{answer}");
+    let of = |name: &str| decoded[name].as_u64().unwrap_or_else(|| panic!("no {name}: {decoded}"));
+    // A block of 8 ms has 64 samples of a telephone line; the last block may have been cut short.
+    let processed = device["blocks"]["processed"].as_u64().unwrap();
+    assert!(processed > 50 && of("symbols") >= 64 * processed && of("symbols").is_multiple_of(64), "{answer}");
+    assert!(of("bits") > 0, "{decoded}");
+    if of("skipped") == 0 {
+        assert_eq!((of("wrong"), of("missing"), of("connections_lost")), (0, 0, 0), "{decoded}");
+    } else {
+        assert!(of("missing") > 0, "{decoded}");
+    }
+    assert!(answer["next"].as_array().unwrap().is_empty(), "what comes next would run another work: {answer}");
+    let text = stdout(&run(directory.path(), &["report", "d"]));
+    assert!(text.contains("V.22bis") && !text.contains("echo canceller"), "{text}");
+}
+
+/// The datapump works at interrupts: what arrives is exact, and each block took its time there. A call that a busy machine
+/// kept from coming about is made again.
+#[test]
+fn a_file_arrives_exact_in_interrupts_and_softirq_callbacks() {
+    const TEST: &str = "a_file_arrives_exact_in_interrupts_and_softirq_callbacks";
+    requires!("a modem in interrupts", "real-time priority", "BPF", "BTF");
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    for context in ["irq", "softirq"] {
+        let (mut calls, mut met) = (0, 0);
+        for _ in support::attempts(support::MAX_ATTEMPTS) {
+            match transferred_in_the_kernel(directory.path(), context) {
+                Ok(blocks) => met += blocks,
+                Err(refused) => {
+                    punctual_testing::skip(TEST, format!("{context}: {refused}"));
+                    break;
+                }
+            }
+            calls += 1;
+            if met > 0 {
+                break;
+            }
+        }
+        eprintln!("{context}: {calls} calls, {met} blocks of a file that arrived were worked on in the kernel");
+        assert!(calls == 0 || met > 100, "{context}: of {calls} calls none came about");
+    }
+}
+
+/// Makes a call, and returns how many blocks were worked on if the file arrived, otherwise 0; or why this machine allows none.
+fn transferred_in_the_kernel(directory: &std::path::Path, context: &str) -> Result<u64, String> {
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
+    let output = run(directory, &words);
+    let answer = json(&output);
+    if let Some(refused) = answer["error"].as_str() {
+        return Err(refused.to_owned());
+    }
+    let (attempt, beside) = (&answer["attempts"][0], &answer["live"]["attempts"][0]);
+    let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
+    assert_eq!((&answer["live"]["context"], &answer["exit_code"]), (&context.into(), &code(&output).into()));
+    let arrived = attempt["ending"] == "arrived";
+    assert_eq!(attempt["exact"].as_bool(), Some(arrived), "{answer}");
+    // While it dials, blocks only take their time; then they are computed.
+    assert!(of(beside, "activations") > 0 && of(beside, "datapump_ns") > 0, "{answer}");
+    assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
+    if !arrived {
+        let lost = of(attempt, "underruns") + of(attempt, "lost_samples");
+        assert!(lost > 0 || !answer["live"]["notes"].as_array().unwrap().is_empty(), "{answer}");
+        eprintln!("{context}: {}, after {lost} underruns and lost samples", attempt["ending"]);
+        return Ok(0);
+    }
+    assert_eq!(of(attempt, "received_bytes"), 3_000);
+    Ok(of(beside, "activations"))
+}
+
+/// More modems than the kernel admits reservations for, beside a load and a device: those that it has no room for are named, and
+/// each call of the others stands for itself.
+#[test]
+fn modems_that_call_at_once_are_all_accounted_for() {
+    requires!("modems_that_call_at_once_are_all_accounted_for", "thread woken by a softirq", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.gz"), [0x5a; 100]).unwrap();
+    let all_cpus = punctual_kernel::scheduling::allowed_cpus();
+    // At most 95 % of the CPUs are reserved, and each modem asks for 80 % of one.
+    let modems = (95 * all_cpus.len() / 80 + 1).to_string();
+    let cpus = all_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let load = "about = \"busy\"\n[[command]]\nname = \"spin\"\nrun = \"while :; do :; done\"\n";
+    std::fs::write(directory.path().join("busy.toml"), load).unwrap();
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", "reservation:8ms/10ms"];
+    let more = ["--compute", "0", "--modems", &modems, "--cpu", &cpus, "--load", "busy.toml"];
+    let beside = ["--beside", "rt-audio+thread:25,rt-video+thread:23", "-o", "beside.punctual", "--html", "sent.html"];
+    let output = run(directory.path(), &[&words[..], &more, &beside].concat());
+    let answer = json(&output);
+    if answer["error"].is_string() {
+        // Other programs' reservations leave no room for one.
+        return punctual_testing::skip("modems_that_call_at_once_are_all_accounted_for", answer["error"].to_string());
+    }
+    // The refused ones are missing.
+    assert_eq!((code(&output), &answer["exit_code"]), (1, &1.into()));
+    let (attempts, live) = (answer["attempts"].as_array().unwrap(), &answer["live"]);
+    let (calls, refused) = (live["attempts"].as_array().unwrap(), live["refused"].as_array().unwrap());
+    assert!(!refused.is_empty() && !calls.is_empty() && attempts.len() == calls.len(), "{answer}");
+    assert_eq!((calls.len() + refused.len()).to_string(), modems, "{answer}");
+    assert!(refused.iter().all(|row| row["reason"].as_str().is_some_and(|reason| !reason.is_empty())));
+    for (attempt, call) in attempts.iter().zip(calls) {
+        let of = |name: &str| call[name].as_u64().unwrap();
+        let place = of("modem") as usize - 1;
+        assert_eq!(live["cpus"][place % live["cpus"].as_array().unwrap().len()], call["cpu"], "{call}");
+        assert!(0 < of("datapump_ns") && of("datapump_ns") <= of("executed_ns"), "{call}");
+        assert!(of("executed_ns") <= of("elapsed_ns"), "{call}");
+        assert_eq!(attempt["exact"].as_bool(), Some(attempt["ending"] == "arrived"), "{attempt}");
+        for what in ["underruns", "overruns"] {
+            let seconds = attempt[format!("{what}_by_second")].as_array().unwrap().iter();
+            assert_eq!(seconds.map(|count| count.as_u64().unwrap()).sum::<u64>(), attempt[what], "{attempt}");
+        }
+        assert!(attempt["pending_by_second"].as_array().unwrap().iter().any(|most| most.is_u64()), "{attempt}");
+    }
+    assert_eq!((&live["load"], &live["load_failure"]), (&"busy".into(), &serde_json::Value::Null), "{answer}");
+    let device = &live["devices"]["contexts"][0];
+    assert_eq!((&device["device"], &device["load"]), (&"rt-audio".into(), &"busy".into()), "{device}");
+    assert!(device["blocks"]["processed"].as_u64().unwrap() > 10, "{device}");
+    // Devices take the CPUs in turn, and stay there.
+    let mut worked = [0; 2];
+    for_each_activation(&directory.path().join("beside.punctual"), |row| {
+        let place = row.device as usize;
+        assert_eq!(row.cpu, all_cpus[place % all_cpus.len()], "{row:?}");
+        worked[place] += 1;
+    })
+    .unwrap();
+    assert!(worked.iter().all(|blocks| *blocks > 3), "{worked:?}");
+    let page = std::fs::read_to_string(directory.path().join("sent.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), calls.len());
+    assert_eq!(code(&run(directory.path(), &["report", "beside.punctual"])), 0);
+}
+
+#[test]
+fn contexts_that_cannot_be_are_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    for (words, said) in [
+        (vec!["--context", "irq", "--modems", "2"], "one modem works in irq here"),
+        (vec!["--context", "softirq", "--compute", "6ms"], "at most 5.00 ms in softirq"),
+        (vec!["--context", "slots:2/8"], "slots are for virtual time"),
+        (vec!["--context", "thread:other", "--cpu", "9999"], "CPU 9999 is not there"),
+        (vec!["--competitor", "spin:normal"], "--context"),
+        (vec!["--context", "thread:other", "--stall", "1ms@1s"], "--stall"),
+        (vec!["--load", "mixed"], "--context"),
+        (vec!["--context", "thread:other", "--load", "mixd"], "mixd"),
+        (vec!["--modems", "2"], "--context"),
+        (vec!["--context", "thread:other", "--modems", "129"], "129"),
+        (vec!["--context", "thread:other", "--beside", "audi64"], "audi64"),
+        (vec!["--context", "thread:other", "-o", "x.punctual"], "--beside"),
+    ] {
+        let words = [&["modem", "transfer", "a.gz"], words.as_slice()].concat();
+        let output = run(directory.path(), &words);
+        assert_eq!((code(&output), stdout(&output).as_str()), (129, ""), "{words:?}");
+        assert!(stderr(&output).contains(said) && stderr(&output).starts_with("error: "), "{}", stderr(&output));
+    }
+}
