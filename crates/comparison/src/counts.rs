@@ -19,6 +19,7 @@ use crate::loops;
 use crate::pairs;
 use crate::ratio::{Demand, WORTH_THE_NAME, logarithms, mean_ln, runs_that_find};
 use crate::resample::variance_of_sum;
+use crate::standing::Standing;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
 use punctual_recording::{Document, RecorderSummary, Stage};
@@ -33,6 +34,8 @@ const RATE: Figure = Figure { name: "rate", key: "rate", level: 0.5, is_mean: fa
 const FAMILY: usize = 4;
 /// Added to the logarithm of each rate, so that none is as small as nanoseconds that make no difference.
 const FAR_ABOVE_NS: f64 = 60.0;
+/// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
+const FAR_APART: f64 = 2.0;
 
 /// What is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +83,30 @@ pub struct CountComparison {
     /// How many runs of each side it would take to find a difference of the estimated size four times out of five; `None`
     /// if that is more than [`crate::ratio::MAX_RUNS_NEEDED`], or if a side counted nothing.
     pub runs_needed: Option<usize>,
+}
+
+impl CountComparison {
+    /// Whether there is a rate on both sides.
+    pub fn is_countable(&self) -> bool {
+        self.a.exposure > 0 && self.b.exposure > 0
+    }
+
+    /// Whether slow requests, or underruns, are further apart than events that are independent of each other would be, and
+    /// only too few runs keep that from being a verdict.
+    pub fn differs_without_a_verdict(&self, standing: Standing) -> bool {
+        let is_asked = matches!(self.what, Counted::Requests { .. } | Counted::Underruns { .. })
+            && self.outcome == Outcome::NoDifference;
+        if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || !self.is_countable() {
+            return false;
+        }
+        let share = self.b.exposure as f64 / (self.a.exposure as f64 + self.b.exposure as f64);
+        // How many more B has than its share, in standard deviations. What was not seen may speak for either side.
+        let beyond = [(self.a.least, self.b.events), (self.a.events, self.b.least)].map(|(a, b)| {
+            let all = a as f64 + b as f64;
+            (b as f64 - all * share) / (all * share * (1.0 - share)).sqrt()
+        });
+        beyond.iter().all(|beyond| *beyond > FAR_APART) || beyond.iter().all(|beyond| *beyond < -FAR_APART)
+    }
 }
 
 /// The threshold, ns, if slow requests were counted above a fixed one.

@@ -455,3 +455,35 @@ fn only_requests_above_a_fixed_threshold_can_be_compared() {
         assert_eq!(slow_request_ns(&document), expected, "{stage:?} {threshold}");
     }
 }
+
+#[test]
+fn only_too_few_runs_and_counts_beyond_chance_differ_without_a_verdict() {
+    let too_few = Standing::TooFewRuns { more: [2, 2] };
+    let requests = || Counted::Requests { threshold_ns: 20_000_000 };
+    let underruns = || Counted::Underruns { of: "sdr".to_owned() };
+    let cycles = || Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+    let count =
+        |least: u64, events: u64, exposure: u64| EventCount { events, least, exposure, ..EventCount::default() };
+    let of = |events: u64| count(events, events, 1_000);
+    let no_difference = Outcome::NoDifference;
+    for (what, a, b, outcome, standing, expected) in [
+        (underruns(), of(192), of(0), no_difference, too_few, true),
+        (requests(), of(0), of(192), no_difference, too_few, true),
+        // Others have their verdict, or need none.
+        (cycles(), of(192), of(0), no_difference, too_few, false),
+        (requests(), of(192), of(0), no_difference, Standing::Systems, false),
+        (requests(), of(192), of(0), no_difference, Standing::OneAfterTheOther, false),
+        (requests(), of(192), of(0), Outcome::Better, too_few, false),
+        // Chance takes 10 and 16 this far apart; a third of the time has a third of them.
+        (requests(), of(10), of(16), no_difference, too_few, false),
+        (requests(), of(90), count(30, 30, 333), no_difference, too_few, false),
+        // What was not seen may make up for the difference, and without a rate there is none.
+        (requests(), of(192), count(0, 200, 1_000), no_difference, too_few, false),
+        (requests(), of(192), count(0, 0, 0), no_difference, too_few, false),
+        (requests(), of(0), of(0), no_difference, too_few, false),
+    ] {
+        let ratio = RateRatio::default();
+        let row = CountComparison { what, a, b, ratio, outcome, runs_needed: None };
+        assert_eq!(row.differs_without_a_verdict(standing), expected, "{row:?}, {standing:?}");
+    }
+}

@@ -4,48 +4,24 @@ use super::words::{factor, outcome, rates_in_words};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, table};
-use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Outcome, Standing, Untold};
+use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, Standing, Untold};
 use punctual_recording::{counted, format_ns, printable, range_in_words};
 use serde::Serialize;
 
-/// Counts that lie further apart than chance takes them, in standard deviations, are not called alike.
-const FAR_APART: f64 = 2.0;
 /// What could not be counted on one side.
 const NOT_COUNTABLE: &str = "not countable";
-
-/// Whether there is a rate on both sides.
-pub(crate) fn is_countable(row: &CountComparison) -> bool {
-    row.a.exposure > 0 && row.b.exposure > 0
-}
 
 /// Whether requests are compared by the share of them that was slow.
 pub(crate) fn is_share(row: &CountComparison) -> bool {
     row.a.watched_ns.is_some() && row.b.watched_ns.is_some()
 }
 
-/// Whether slow requests, or underruns, are further apart than events that are independent of each other would be, and only
-/// too few runs keep that from being a verdict.
-pub(crate) fn differs_without_a_verdict(row: &CountComparison, standing: Standing) -> bool {
-    let is_asked = matches!(row.what, Counted::Requests { .. } | Counted::Underruns { .. })
-        && row.outcome == Outcome::NoDifference;
-    if !is_asked || !matches!(standing, Standing::TooFewRuns { .. }) || !is_countable(row) {
-        return false;
-    }
-    let share = row.b.exposure as f64 / (row.a.exposure as f64 + row.b.exposure as f64);
-    // How many more B has than its share, in standard deviations. What was not seen may speak for either side.
-    let beyond = [(row.a.least, row.b.events), (row.a.events, row.b.least)].map(|(a, b)| {
-        let all = a as f64 + b as f64;
-        (b as f64 - all * share) / (all * share * (1.0 - share)).sqrt()
-    });
-    beyond.iter().all(|beyond| *beyond > FAR_APART) || beyond.iter().all(|beyond| *beyond < -FAR_APART)
-}
-
 /// What B is, as the table says it.
 pub(crate) fn is_what(row: &CountComparison, standing: Standing) -> &'static str {
-    if !is_countable(row) {
+    if !row.is_countable() {
         return NOT_COUNTABLE;
     }
-    if differs_without_a_verdict(row, standing) { "too few runs" } else { row.outcome.name() }
+    if row.differs_without_a_verdict(standing) { "too few runs" } else { row.outcome.name() }
 }
 
 pub(crate) fn what(counted: &Counted) -> String {
@@ -247,7 +223,7 @@ impl<'a> CountRow<'a> {
             estimate: row.ratio.estimate,
             low: row.ratio.low,
             high: row.ratio.high,
-            verdict: if is_countable(row) { row.outcome.name() } else { NOT_COUNTABLE },
+            verdict: if row.is_countable() { row.outcome.name() } else { NOT_COUNTABLE },
             per,
         }
     }

@@ -1,8 +1,6 @@
 //! What was counted on either side: cycles that took too long, slow requests, underruns.
 
-use crate::compare::counts::{
-    differs_without_a_verdict, is_countable, is_share, out_of, side, times, times_as_often, what,
-};
+use crate::compare::counts::{is_share, out_of, side, times, times_as_often, what};
 use crate::compare::words::factor;
 use crate::layout::capitalized;
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
@@ -50,7 +48,7 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
 /// The sentence on what A and the side of this letter have.
 fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
     let what = what(&row.what);
-    if !is_countable(row) {
+    if !row.is_countable() {
         let untold = untold_in_words(row, name);
         return format!("{}: these could not be counted on both A and {name}{untold}.", capitalized(&what));
     }
@@ -105,7 +103,7 @@ fn comparatives(row: &CountComparison) -> [&'static str; 3] {
 /// not called no difference.
 fn seen_in_too_few(row: &CountComparison, standing: Standing, name: char) -> Option<String> {
     let Standing::TooFewRuns { more } = standing else { return None };
-    if !differs_without_a_verdict(row, standing) {
+    if !row.differs_without_a_verdict(standing) {
         return None;
     }
     let [more_of, fewer_of, _] = comparatives(row);
