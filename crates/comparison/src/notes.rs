@@ -91,38 +91,20 @@ fn shortened(value: &str) -> String {
     }
 }
 
-/// That requests began without their timer, or may leave out the wait for their answer.
+/// That requests began without their timer, or may leave out the wait for their answer: what all runs of a side have of these.
 fn note_on_late_clients(label: &str, times: &[RequestTimes]) -> Option<String> {
     let sum = |of: fn(&RequestTimes) -> u64| times.iter().map(of).fold(0, u64::saturating_add);
-    let (behind, from_due) = (sum(|times| times.without_timer), sum(|times| times.late_from_due));
-    let (several, after) = (sum(|times| times.maybe_several), sum(|times| times.after_answers));
+    let of_side = RequestTimes {
+        without_timer: sum(|times| times.without_timer),
+        late_from_due: sum(|times| times.late_from_due),
+        maybe_several: sum(|times| times.maybe_several),
+        after_answers: sum(|times| times.after_answers),
+        ..RequestTimes::default()
+    };
     let mut told = Vec::new();
-    if behind > 0 {
-        let more = match from_due {
-            0 => String::new(),
-            more => format!(
-                "; {} more took longer than the threshold from when {} due, and may count as slow",
-                grouped(more),
-                agreeing(more, "it was", "they were")
-            ),
-        };
-        told.push(format!(
-            "{} began without {} timer, because the client was behind, and {} timed from when it sent {}{more}",
-            counted(behind, "request"),
-            agreeing(behind, "its", "their"),
-            agreeing(behind, "is", "are"),
-            agreeing(behind, "it", "them"),
-        ));
-    }
-    if several > 0 {
-        told.push(format!("{} may be several requests of a client that was behind its timer", grouped(several)));
-    }
-    if after > 0 {
-        let begin = agreeing(after, "begins", "begin");
-        told.push(format!(
-            "{} {begin} with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer is left out",
-            counted(after, "request")
-        ));
+    for (count, what) in of_side.of_late_clients().into_iter().filter(|(count, _)| *count > 0) {
+        let requests = if told.is_empty() { counted(count, "request") } else { grouped(count) };
+        told.push(format!("{requests} {what}"));
     }
     (!told.is_empty()).then(|| format!("{label}: {}", told.join("; ")))
 }
@@ -228,18 +210,19 @@ mod tests {
         let after = RequestTimes { after_answers: 3_191, ..RequestTimes::default() };
         let began = |count: &str| {
             format!(
-                "B: {count} requests began without their timer, because the client was behind, and are timed from when it sent them"
+                "B: {count} requests began without their timer, because the client was behind, and are timed from when they were sent, not from \
+                 when they were due"
             )
         };
         let several = "1 may be several requests of a client that was behind its timer";
-        let left_out = "B: 3,191 requests begin with what may be an answer: of a client that is behind its timer, or has none, the wait for the answer \
-                        is left out";
+        let left_out = "B: 3,191 requests may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer \
+                        or had none";
         for (times, expected) in [
             (&[RequestTimes::default(); 3][..], None),
             (
                 &[behind, other][..],
                 Some(format!(
-                    "{}; 402 more took longer than the threshold from when they were due, and may count as slow; {several}",
+                    "{} (counted from then, 402 more took longer than the threshold); {several}",
                     began("813")
                 )),
             ),

@@ -1,5 +1,6 @@
 //! What the flight recorder was set to, and its counts.
 
+use crate::format::units::{agreeing, grouped};
 use punctual_codes::Stage;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,28 @@ pub struct RequestTimes {
     pub after_answers: u64,
 }
 
+impl RequestTimes {
+    /// What is known of requests of clients that were behind their timers, or had none: how many began without these, how many may be
+    /// several each, and how many may leave out the wait for the answer; each with words to follow the number.
+    pub fn of_late_clients(self) -> [(u64, String); 3] {
+        let RequestTimes { without_timer, late_from_due, maybe_several, after_answers, .. } = self;
+        let from_due = match late_from_due {
+            0 => String::new(),
+            late => format!(" (counted from then, {} more took longer than the threshold)", grouped(late)),
+        };
+        let they_were = agreeing(without_timer, "it was", "they were");
+        let began = format!(
+            "began without {} timer, because the client was behind, and {} timed from when {they_were} sent, not from when {they_were} due{from_due}",
+            agreeing(without_timer, "its", "their"),
+            agreeing(without_timer, "is", "are"),
+        );
+        let each = agreeing(maybe_several, "", "each ");
+        let several = format!("may {each}be several requests of a client that was behind its timer");
+        let after = "may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none";
+        [(without_timer, began), (maybe_several, several), (after_answers, after.to_owned())]
+    }
+}
+
 impl RecorderSummary {
     /// So many values have to be known before a quantile of them is a threshold.
     pub const MIN_FOR_QUANTILE: u64 = 1_000;
@@ -168,4 +191,40 @@ fn yes() -> bool {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_on_late_clients_agree_with_their_numbers() {
+        let told = |count: u64, late_from_due: u64| {
+            let times = RequestTimes {
+                without_timer: count,
+                late_from_due,
+                maybe_several: count,
+                after_answers: count,
+                ..RequestTimes::default()
+            };
+            times.of_late_clients().map(|(number, words)| format!("{number} {words}"))
+        };
+        let [began, several, after] = told(1, 0);
+        assert_eq!(
+            began,
+            "1 began without its timer, because the client was behind, and is timed from when it was sent, not from when it was due"
+        );
+        assert_eq!(several, "1 may be several requests of a client that was behind its timer");
+        assert_eq!(
+            after,
+            "1 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none"
+        );
+        let [began, several, _] = told(813, 1_402);
+        assert_eq!(
+            began,
+            "813 began without their timer, because the client was behind, and are timed from when they were sent, not from when they were due \
+             (counted from then, 1,402 more took longer than the threshold)"
+        );
+        assert_eq!(several, "813 may each be several requests of a client that was behind its timer");
+    }
 }

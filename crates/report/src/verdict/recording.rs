@@ -426,8 +426,8 @@ mod tests {
         };
         let behind =
             RequestTimes { without_timer: 813, late_from_due: 402, maybe_several: 2, ..RequestTimes::default() };
-        let words = " Of 1,500 recognised requests 813 began without their timer, because the client was behind, and are timed from when it sent them, \
-                     not from when they were due, from which 402 took longer than the threshold; 2 may be several requests of a client that was behind its timer.";
+        let words = " Of 1,500 recognised requests 813 began without their timer, because the client was behind, and are timed from when they were \
+                     sent, not from when they were due (counted from then, 402 more took longer than the threshold); 2 may each be several requests of a client that was behind its timer.";
         let verdict = told(Stage::Request, behind);
         assert!(verdict.contains(words), "{verdict}");
         for (stage, times) in [(Stage::Request, RequestTimes::default()), (Stage::Response, behind)] {

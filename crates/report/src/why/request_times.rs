@@ -48,40 +48,17 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
             agreeing(maybe_parts, "a part of a request", "parts of requests")
         );
     }
-    for (count, what) in of_late_clients(times).into_iter().filter(|(count, _)| *count > 0) {
+    for (count, what) in times.of_late_clients().into_iter().filter(|(count, _)| *count > 0) {
         words += &format!("; {} {what}", grouped(count));
     }
     Some(words + &cut_in_words(recorder))
 }
 
-/// What is known of requests of clients that were behind their timers: how many began without those, how many may be several each, and of how many the wait for
-/// the answer may be left out; each with words to follow the number.
-fn of_late_clients(times: RequestTimes) -> [(u64, String); 3] {
-    let RequestTimes { without_timer, late_from_due, maybe_several, after_answers, .. } = times;
-    let from_due = match late_from_due {
-        0 => String::new(),
-        late => format!(", from which {} took longer than the threshold", grouped(late)),
-    };
-    let began = format!(
-        "began without {} timer, because the client was behind, and {} timed from when it sent {}, not from when {} due{from_due}",
-        agreeing(without_timer, "its", "their"),
-        agreeing(without_timer, "is", "are"),
-        agreeing(without_timer, "it", "them"),
-        agreeing(without_timer, "it was", "they were"),
-    );
-    let several = "may be several requests of a client that was behind its timer".to_owned();
-    let after = format!(
-        "{} with what may be the answer to the one before: of a client that is behind its timer, or has none, the wait for the answer is left out",
-        agreeing(after_answers, "begins", "begin")
-    );
-    [(without_timer, began), (maybe_several, several), (after_answers, after)]
-}
-
-/// The same, where it tells that more may have been late.
+/// What is known of requests of clients that were behind their timers, where it tells that more may have been late.
 pub(crate) fn may_be_late(recorder: &RecorderSummary) -> impl Iterator<Item = (u64, String)> + use<> {
     let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
     let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_much(times.after_answers, all)];
-    of_late_clients(times).into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
+    times.of_late_clients().into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
 }
 
 /// How many more there were of which the end was not seen; empty if there were none.
@@ -124,14 +101,13 @@ mod tests {
         let behind = RequestTimes { without_timer: 813, late_from_due: 402, maybe_several: 1, ..times };
         assert_eq!(
             told(&RecorderSummary { request_times: Some(behind), ..whole.clone() }),
-            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 813 began without their timer, because the client was behind, and are timed from when it sent \
-             them, not from when they were due, from which 402 took longer than the threshold; 1 may be several requests of a client that was behind its timer"
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 813 began without their timer, because the client was behind, and are timed from when they \
+             were sent, not from when they were due (counted from then, 402 more took longer than the threshold); 1 may be several requests of a client that was behind its timer"
         );
         let after = RequestTimes { sure: 0, after_answers: 1_000, ..times };
         assert!(
             told(&RecorderSummary { request_times: Some(after), ..whole.clone() }).ends_with(
-                "; 1,000 begin with what may be the answer to the one before: of a client that is behind its timer, or has none, the wait for the \
-                 answer is left out"
+                "; 1,000 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none"
             )
         );
         assert_eq!(told(&RecorderSummary { request_times: None, ..whole }), "", "an older recording");

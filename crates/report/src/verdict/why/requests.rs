@@ -420,16 +420,16 @@ pub(super) mod tests {
         };
         let in_time = "None of the 1,500 requests that were recognised took longer than 20.0 ms";
         let none = RequestTimes::default();
-        let several = "2 of all 1,500 may be several requests of a client that was behind its timer";
-        let after = "1,500 of all 1,500 begin with what may be the answer to the one before: of a client that is behind its timer, or has none, the \
-                     wait for the answer is left out";
+        let several = "2 of all 1,500 may each be several requests of a client that was behind its timer";
+        let after = "1,500 of all 1,500 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had \
+                     none";
         for (times, expected) in [
             (RequestTimes { without_timer: 813, ..none }, None),
             (
                 RequestTimes { without_timer: 813, late_from_due: 402, ..none },
                 Some(
-                    "813 of all 1,500 began without their timer, because the client was behind, and are timed from when it sent them, not from when \
-                     they were due, from which 402 took longer than the threshold",
+                    "813 of all 1,500 began without their timer, because the client was behind, and are timed from when they were sent, not from when \
+                     they were due (counted from then, 402 more took longer than the threshold)",
                 ),
             ),
             (RequestTimes { maybe_several: 2, assumed: 2, ..none }, Some(several)),
