@@ -5,7 +5,7 @@ use super::came::came;
 use super::origins::under_origins;
 use super::pending::{in_blocks, most_in_own, stands_for};
 use super::run::Run;
-use crate::layout::{counted, grouped, table};
+use crate::layout::{counted, grouped, percent, table};
 use crate::microseconds;
 use crate::verdict::device::device_run_verdict;
 use crate::verdict::tools::profiles_verdict;
@@ -273,7 +273,7 @@ fn list_row(profile: &Profile) -> Vec<String> {
 }
 
 fn share(profile: &Profile) -> f64 {
-    profile.compute_ns as f64 * 100.0 / profile.period_ns as f64
+    percent(profile.compute_ns, profile.period_ns)
 }
 
 /// A profile with its sources, as text.

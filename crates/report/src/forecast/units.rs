@@ -1,7 +1,7 @@
 //! What lateness and underruns mean to whoever has the device: frames and dropouts for audio, cycles and overruns for a
 //! control loop, samples and slots for radio.
 
-use crate::layout::{counted, grouped};
+use crate::layout::{counted, grouped, percent};
 use punctual_device::{OnMiss, Profile, Source, Unit};
 use punctual_forecast::{DeviceAnswer, Estimate, Group, Outcome, are_too_wide, format_seconds, may_be_too_many};
 use punctual_recording::format_ns;
@@ -82,7 +82,7 @@ pub(crate) fn work_in_words(device: &Profile) -> Option<String> {
     if device.compute_ns == 0 {
         return None;
     }
-    let percent = device.compute_ns as f64 * 100.0 / device.period_ns.max(1) as f64;
+    let percent = percent(device.compute_ns, device.period_ns);
     let percent = if percent < 9.5 { format!("{percent:.1}") } else { format!("{percent:.0}") };
     let assumed = if matches!(device.sources.compute, Source::Assumption(_)) { ", assumed" } else { "" };
     Some(format!("{} ({} %{assumed}) of work each", format_ns(device.compute_ns), percent.trim_end_matches(".0")))

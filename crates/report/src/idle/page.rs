@@ -7,8 +7,9 @@ use crate::encode::html::history::History;
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Section, Subject, colours};
-use crate::idle::text::{histogram, percent, what_was_lost};
+use crate::idle::text::{histogram, what_was_lost};
 use crate::idle::{IdleAnswer, IdleReport};
+use crate::layout::as_fine_percent;
 use punctual_recording::{CauseKind, CauseSum, Distribution, Document, Gap, GapDocument, format_ns};
 
 /// Columns of the picture of the time that others took.
@@ -162,7 +163,7 @@ fn causes(report: &IdleReport<'_>) -> Option<Section> {
     let row = |cause: &CauseSum| {
         vec![
             Value::text(report.cause(cause.kind, cause.name)),
-            Value::text(percent(cause.total_ns, runtime)),
+            Value::text(as_fine_percent(cause.total_ns, runtime)),
             Value::Count(Some(cause.count)),
             Value::Ns(Some(cause.total_ns)),
             Value::Ns(cause.total_ns.checked_div(cause.count)),
@@ -198,7 +199,7 @@ fn cpus(gaps: &GapDocument) -> Section {
         let count = |count: u64| Value::Count(gaps.followed.then_some(count));
         vec![
             Value::text(format!("CPU {}", cpu.cpu)),
-            Value::text(percent(cpu.runtime_ns.saturating_sub(cpu.noise_ns), cpu.runtime_ns)),
+            Value::text(as_fine_percent(cpu.runtime_ns.saturating_sub(cpu.noise_ns), cpu.runtime_ns)),
             Value::Ns(Some(cpu.runtime_ns)),
             Value::Ns(Some(cpu.noise_ns)),
             Value::Count(Some(cpu.gaps)),
@@ -335,7 +336,7 @@ fn longest(report: &IdleReport<'_>) -> Section {
                 Value::text(what),
                 Value::text(format!("CPU {}", period.cpu)),
                 Value::Ns(Some(period.period_ns)),
-                Value::text(percent(period.share_thousandths, 1_000)),
+                Value::text(as_fine_percent(period.share_thousandths, 1_000)),
             ]
         });
         blocks.push(Block::Table(Table {

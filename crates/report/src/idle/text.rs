@@ -1,6 +1,6 @@
 //! What took the CPU away from loops that wanted it all: text for people.
 
-use crate::layout::{counted, grouped, microseconds, table, width};
+use crate::layout::{as_fine_percent, counted, grouped, microseconds, percent, table, width};
 use punctual_recording::{
     CalibratedCount, CauseKind, Document, GapDocument, ValidationDocument, agreeing, format_ns, printable_path,
 };
@@ -63,12 +63,6 @@ impl IdleReport<'_> {
     pub(crate) fn since_start(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.document.provenance.started_ns)
     }
-}
-
-/// A share to the tenth of a percent, finer if it is small.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    let share = part as f64 / whole.max(1) as f64 * 100.0;
-    if share < 0.1 || (share > 99.9 && share < 100.0) { format!("{share:.3} %") } else { format!("{share:.1} %") }
 }
 
 /// What could not be written, so that some gaps lack causes; `None` if everything was.
@@ -184,7 +178,7 @@ fn available(text: &mut String, gaps: &GapDocument) {
     ];
     let rows = gaps.cpus.iter().map(|cpu| {
         let count = |count: u64| if gaps.followed { count.to_string() } else { "-".to_owned() };
-        let available = 100.0 - cpu.noise_ns as f64 / cpu.runtime_ns.max(1) as f64 * 100.0;
+        let available = 100.0 - percent(cpu.noise_ns, cpu.runtime_ns);
         vec![
             cpu.cpu.to_string(),
             (cpu.runtime_ns / 1_000).to_string(),
@@ -210,7 +204,7 @@ fn causes(text: &mut String, report: &IdleReport<'_>) {
     let rows = report.gaps.causes.iter().filter(|cause| shown(cause.total_ns)).take(SHOWN).map(|cause| {
         vec![
             report.cause(cause.kind, cause.name),
-            percent(cause.total_ns, runtime),
+            as_fine_percent(cause.total_ns, runtime),
             cause.count.to_string(),
             microseconds(cause.total_ns.checked_div(cause.count)),
             microseconds(Some(cause.max_ns)),
@@ -282,7 +276,7 @@ fn longest(text: &mut String, report: &IdleReport<'_>) {
         let cause = if gap.kind == CauseKind::NotFollowed {
             "-".to_owned()
         } else {
-            let share = gap.cause_ns.map_or_else(String::new, |ns| percent(ns, gap.length_ns));
+            let share = gap.cause_ns.map_or_else(String::new, |ns| as_fine_percent(ns, gap.length_ns));
             format!("{} {share}", report.cause(gap.kind, gap.name))
         };
         vec![

@@ -3,7 +3,7 @@
 use super::keys::KeySum;
 use super::model::InteractReport;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::layout::{fitting, table};
+use crate::layout::{fitting, percent, table};
 use punctual_recording::Distribution;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -55,7 +55,7 @@ fn name(sum: &KeySum) -> String {
 /// How much of the waiting for a key the largest cause made up.
 fn told_cause(sum: &KeySum, width: usize) -> String {
     let Some((words, ns)) = sum.cause() else { return "-".to_owned() };
-    let share = ns as f64 / sum.waited_ns().max(1) as f64 * 100.0;
+    let share = percent(ns, sum.waited_ns());
     format!("{share:.0} % {}", fitting(&words, width))
 }
 

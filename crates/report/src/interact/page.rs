@@ -12,7 +12,7 @@ use crate::encode::html::intervals::{Band, BandLine, Interval};
 use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Section, Subject, colours};
-use crate::idle::percent;
+use crate::layout::as_fine_percent;
 use punctual_recording::{Distribution, Interaction, START, format_ns};
 
 /// Columns of pictures over time are no narrower than this, ns.
@@ -216,7 +216,7 @@ fn causes(report: &InteractReport<'_>) -> Option<Section> {
         let rows = causes.iter().map(|cause| {
             vec![
                 Value::text(cause.on.words()),
-                Value::text(percent(cause.ns, all)),
+                Value::text(as_fine_percent(cause.ns, all)),
                 Value::Ns(Some(cause.ns)),
                 Value::Count(Some(cause.inputs)),
                 Value::Ns(Some(cause.unknown_ns)),
@@ -304,7 +304,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
     let mut words = format!(
         "Until inputs were seen {} passed, {} of the {} that the session lasted.",
         format_ns(waited),
-        percent(waited, lasted),
+        as_fine_percent(waited, lasted),
         format_ns(lasted)
     );
     if let Some((waited_1996, compared)) = report.waited_1996_ns() {

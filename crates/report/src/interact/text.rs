@@ -7,8 +7,7 @@ use super::model::InteractReport;
 use super::spent::Part;
 use super::sums::KindSum;
 use super::toolkit::events;
-use crate::idle::percent;
-use crate::layout::{fitting, indented, microseconds, table};
+use crate::layout::{as_fine_percent, fitting, indented, microseconds, table};
 use punctual_recording::{Distribution, Interaction, START, counted, format_ns, printable_path};
 use std::fmt::Write as _;
 
@@ -135,7 +134,13 @@ fn ends(text: &mut String, report: &InteractReport<'_>) {
 
 fn waiting(text: &mut String, report: &InteractReport<'_>) {
     let (waited, lasted) = (report.waited_ns(), report.lasted_ns());
-    let _ = writeln!(text, "\nwaiting: {} of {} ({})", format_ns(waited), format_ns(lasted), percent(waited, lasted));
+    let _ = writeln!(
+        text,
+        "\nwaiting: {} of {} ({})",
+        format_ns(waited),
+        format_ns(lasted),
+        as_fine_percent(waited, lasted)
+    );
     if let Some((waited_1996, compared)) = report.waited_1996_ns() {
         let _ = writeln!(
             text,
@@ -154,7 +159,8 @@ fn waiting(text: &mut String, report: &InteractReport<'_>) {
             (ms, within, waited)
         });
         let rows = rows.into_iter().filter(|(_, count, _)| *count > 0);
-        let rows = rows.map(|(ms, count, waited)| vec![format!("{ms} ms"), count.to_string(), percent(waited, all)]);
+        let rows =
+            rows.map(|(ms, count, waited)| vec![format!("{ms} ms"), count.to_string(), as_fine_percent(waited, all)]);
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
             let _ = writeln!(text, "\n{}", table(&["inputs of at least", "inputs", "of all waiting"], 1..3, rows));
@@ -170,14 +176,14 @@ fn causes(text: &mut String, report: &InteractReport<'_>) {
     let rows = report.causes.iter().take(SHOWN).map(|cause| {
         vec![
             fitting(&cause.on.words(), 60),
-            percent(cause.ns, all),
+            as_fine_percent(cause.ns, all),
             milliseconds(Some(cause.ns)),
             cause.inputs.to_string(),
         ]
     });
     let _ = writeln!(text, "\n{}", table(&["what was waited for", "share", "ms", "inputs"], 1..4, rows));
     let unknown: u64 = report.causes.iter().map(|cause| cause.unknown_ns).sum();
-    let _ = writeln!(text, "unexplained: {} ({})", format_ns(unknown), percent(unknown, all));
+    let _ = writeln!(text, "unexplained: {} ({})", format_ns(unknown), as_fine_percent(unknown, all));
 }
 
 fn longest(text: &mut String, report: &InteractReport<'_>) {

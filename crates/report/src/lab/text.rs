@@ -1,7 +1,7 @@
 //! A lab as text for people.
 
 use super::model::{GuestEnd, GuestReport, KernelRow, LabReport, MODELLED, SystemCause};
-use crate::layout::{counted, grouped, microseconds, table, thousandths};
+use crate::layout::{counted, grouped, microseconds, percent, table, thousandths};
 use crate::verdict::lab::kernels_verdict;
 use crate::{NextStep, next_text};
 use std::fmt::Write as _;
@@ -114,7 +114,7 @@ pub(super) fn cause_rows<'a>(report: &'a LabReport<'_>) -> Vec<(String, &'a Syst
     let mut rows = Vec::new();
     for system in &report.systems {
         let Some(causes) = &system.causes else { continue };
-        let share = |cause: &SystemCause| cause.ns as f64 * 100.0 / causes.late_ns.max(1) as f64;
+        let share = |cause: &SystemCause| percent(cause.ns, causes.late_ns);
         rows.extend(causes.rows.iter().map(|cause| (system.name.clone(), cause, share(cause))));
     }
     rows

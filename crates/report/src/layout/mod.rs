@@ -20,5 +20,7 @@ pub use twice::{for_markdown, for_screen, lay_out_twice};
 pub(crate) use when::{day, rfc3339, time_of_day};
 pub(crate) use width::width;
 pub use width::{Layout, fitted, lay_out};
-pub(crate) use words::{capitalized, fitting, how_often, rate, shortened, thousands, thousandths};
+pub(crate) use words::{
+    as_fine_percent, as_percent, capitalized, fitting, how_often, percent, rate, shortened, thousands, thousandths,
+};
 pub use words::{microseconds, shell_word};

@@ -53,6 +53,22 @@ pub(crate) fn thousandths(value: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A part of a whole in percent; 0 if there is no whole.
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    part as f64 * 100.0 / whole.max(1) as f64
+}
+
+/// The same in words, to the tenth of a percent.
+pub(crate) fn as_percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", percent(part, whole))
+}
+
+/// The same, finer where the tenth would look like nothing or everything.
+pub(crate) fn as_fine_percent(part: u64, whole: u64) -> String {
+    let share = percent(part, whole);
+    if share < 0.1 || (share > 99.9 && share < 100.0) { format!("{share:.3} %") } else { format!("{share:.1} %") }
+}
+
 /// So many a second: three digits or so, with the thousands set apart.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second {
@@ -78,5 +94,24 @@ pub fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_as_fine_as_tells_something() {
+        for (part, whole, plain, fine) in [
+            (0, 0, "0.0 %", "0.000 %"),
+            (1, 3, "33.3 %", "33.3 %"),
+            (1, 10_000, "0.0 %", "0.010 %"),
+            (99_999, 100_000, "100.0 %", "99.999 %"),
+            (7, 7, "100.0 %", "100.0 %"),
+            (3, 2, "150.0 %", "150.0 %"),
+        ] {
+            assert_eq!((as_percent(part, whole).as_str(), as_fine_percent(part, whole).as_str()), (plain, fine));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{LiveSent, Sent};
 use crate::device::device_table;
-use crate::layout::{counted, grouped, table};
+use crate::layout::{counted, grouped, percent, table};
 use crate::load::scores_in_words;
 use punctual_modem::transfer::{LiveAttempt, PENDING_STEP};
 use punctual_recording::format_ns;
@@ -104,10 +104,6 @@ pub(super) fn listed(sent: &Sent<'_>) -> Vec<usize> {
     places.truncate(MAX_LISTED);
     places.sort_unstable();
     places
-}
-
-fn percent(part_ns: u64, of_ns: u64) -> f64 {
-    part_ns as f64 * 100.0 / of_ns.max(1) as f64
 }
 
 /// What the modems that called at once did together.

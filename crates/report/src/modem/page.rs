@@ -8,7 +8,7 @@ use crate::device::device_table;
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::plain_page::escape;
-use crate::layout::{counted, for_screen, grouped, thousands};
+use crate::layout::{counted, for_screen, grouped, percent, thousands};
 use punctual_modem::transfer::{Attempt, Seconds};
 use std::fmt::Write as _;
 
@@ -126,9 +126,9 @@ fn cells(attempt: &Attempt, live: Option<&LiveSent<'_>>, place: usize) -> Vec<St
     ];
     if let Some(call) = live.and_then(|live| live.calls.get(place)) {
         let ms = |ns: u64| thousands(&format!("{:.1}", ns as f64 / 1e6));
-        let percent = |ns: u64| ns as f64 * 100.0 / call.elapsed_ns.max(1) as f64;
-        cells.push(format!("{:.1}", percent(call.executed_ns)));
-        cells.push(format!("{:.2}", percent(call.datapump_ns)));
+        let of_call = |ns: u64| percent(ns, call.elapsed_ns);
+        cells.push(format!("{:.1}", of_call(call.executed_ns)));
+        cells.push(format!("{:.2}", of_call(call.datapump_ns)));
         cells.push(ms(call.max_late_ns));
         cells.push(call.host_ns.map_or_else(|| "?".to_owned(), ms));
     }

@@ -1,6 +1,6 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{counted, grouped, microseconds, spoken_duration, table, what_ran};
+use crate::layout::{counted, grouped, microseconds, percent, spoken_duration, table, what_ran};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, stage_rows};
 use punctual_recording::{Counters, Document, Followed, Stage, format_ns, name_and_policy, printable};
@@ -57,7 +57,7 @@ fn groups(document: &Document, followed: &Followed) -> Vec<Group> {
 fn most_often(woken_by: &BTreeMap<&str, u64>) -> String {
     let all = woken_by.values().fold(0, |all: u64, count| all.saturating_add(*count));
     let most = woken_by.iter().filter(|(_, count)| **count > 0).max_by_key(|(_, count)| **count);
-    most.map_or_else(|| "-".to_owned(), |(waker, count)| format!("{waker} {:.0} %", *count as f64 * 100.0 / all as f64))
+    most.map_or_else(|| "-".to_owned(), |(waker, count)| format!("{waker} {:.0} %", percent(*count, all)))
 }
 
 /// The part of the report about this recording.

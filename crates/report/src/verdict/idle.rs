@@ -1,9 +1,9 @@
 //! Of loops that wanted all of their CPUs: what they got, and who had the rest; of keystrokes that such a loop saw.
 
 use super::recording::end_in_words;
+use crate::idle::IdleReport;
 use crate::idle::validation::means;
-use crate::idle::{IdleReport, percent};
-use crate::layout::counted;
+use crate::layout::{as_fine_percent, counted};
 use punctual_recording::{CauseKind, EndReason, ValidationDocument, agreeing, format_ns};
 use std::fmt::Write as _;
 
@@ -39,12 +39,14 @@ impl IdleReport<'_> {
         let mut verdict = format!(
             "{cut}A loop that wanted {} got {} of {}",
             counted(cpus, "CPU"),
-            percent(runtime.saturating_sub(noise), runtime),
+            as_fine_percent(runtime.saturating_sub(noise), runtime),
             format_ns(runtime / cpus.max(1) as u64)
         );
         let most: Vec<String> = (self.gaps.causes.iter().take(3))
             .filter(|cause| cause.kind != CauseKind::NotFollowed)
-            .map(|cause| format!("{} ({})", self.cause(cause.kind, cause.name), percent(cause.total_ns, runtime)))
+            .map(|cause| {
+                format!("{} ({})", self.cause(cause.kind, cause.name), as_fine_percent(cause.total_ns, runtime))
+            })
             .collect();
         if !most.is_empty() {
             let shares = agreeing(most.len(), "share", "shares");

@@ -4,6 +4,7 @@ use super::compare::comparison_verdict;
 use super::recording::recording_verdict;
 use crate::StageRow;
 use crate::lab::{GuestEnd, LabReport, OutsideReport, SystemReport};
+use crate::layout::percent;
 use punctual_recording::{Stage, agreeing, counted, format_ns};
 
 /// Figures by which systems are ranked: the furthest out that all of them have.
@@ -101,7 +102,7 @@ impl OutsideReport<'_> {
             None => String::new(),
             Some((name, of_it)) if of_it > ns / 2 => format!(", most of that in {name}"),
             Some((name, of_it)) => {
-                format!(", the largest part of that in {name}, {:.0} %", of_it as f64 * 100.0 / ns.max(1) as f64)
+                format!(", the largest part of that in {name}, {:.0} %", percent(of_it, ns))
             }
         };
         let known = format!("{} of it {what}{most}", format_ns(ns));

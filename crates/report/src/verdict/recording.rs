@@ -1,6 +1,6 @@
 //! Of a recording, or several side by side, and of a check: how late wakeups were, and under what load.
 
-use crate::layout::{counted, grouped, is_simulated, on_machine, shortened, spoken_duration};
+use crate::layout::{counted, grouped, is_simulated, on_machine, percent, shortened, spoken_duration};
 use crate::recording::followed::{who_woke, with_policy};
 use crate::recording::names::files_apart;
 use crate::why::request_times::may_be_late;
@@ -331,7 +331,7 @@ fn steal_in_words(late_ns: u64, steal_ns: Option<u64>, whole_ns: Option<u64>, wh
 /// The share of each period that a device is taken to work, as it follows what else is said of the device; nothing where
 /// the share is no assumption.
 fn assumed_work(device: &Profile) -> String {
-    let percent = device.compute_ns as f64 * 100.0 / device.period_ns.max(1) as f64;
+    let percent = percent(device.compute_ns, device.period_ns);
     if matches!(device.sources.compute, Source::Assumption(_)) {
         format!(" and {percent:.0} % of each period of work (assumed)")
     } else {

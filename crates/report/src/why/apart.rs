@@ -2,9 +2,8 @@
 
 use super::advice::WORTH_A_CHANGE;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
-use super::words::percent;
 use crate::NextStep;
-use crate::layout::shell_word;
+use crate::layout::{as_percent, shell_word};
 use punctual_blame::{Kind, Summary, summarize};
 use punctual_recording::{format_ns, printable, printable_path};
 use std::collections::BTreeMap;
@@ -34,7 +33,7 @@ pub(super) fn step(report: &WhyReport<'_>) -> Option<NextStep> {
     let lateness = if report.of_responses() { "" } else { " of lateness" };
     let purpose = format!(
         "is about that thread alone, which was late for another reason than most: {} of its {}{lateness} was {}",
-        percent(ns, late_ns),
+        as_percent(ns, late_ns),
         format_ns(late_ns),
         kind.plural()
     );

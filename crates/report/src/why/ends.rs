@@ -2,7 +2,7 @@
 
 use super::model::WhyReport;
 use super::remedy::{OF_THIS_RECORDING, of_this_recording};
-use super::words::percent;
+use crate::layout::as_percent;
 use punctual_blame::{Cause, Inside, Kind, Part, Who};
 use punctual_recording::grouped;
 use serde::Serialize;
@@ -130,7 +130,7 @@ impl<'a> End<'a> {
             Kind::Steal | Kind::Idle => String::new(),
             _ => format!(": {}", self.names(all_ns)),
         };
-        format!("{} {}{names}", percent(self.all.ns, all_ns), self.words())
+        format!("{} {}{names}", as_percent(self.all.ns, all_ns), self.words())
     }
 
     /// Those with the largest shares, with these if there are several.
@@ -140,7 +140,7 @@ impl<'a> End<'a> {
         }
         let named = self.shares.iter().take(MAX_NAMES);
         let mut names: Vec<String> =
-            named.map(|share| format!("{} {}", share.name, percent(share.ns, all_ns))).collect();
+            named.map(|share| format!("{} {}", share.name, as_percent(share.ns, all_ns))).collect();
         let more = self.shares.len().saturating_sub(MAX_NAMES);
         if more > 0 {
             names.push(format!("{} more", grouped(more as u64)));

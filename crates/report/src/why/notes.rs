@@ -2,8 +2,8 @@
 
 use super::model::WhyReport;
 use super::remedy::{OF_THIS_RECORDING, less_of_this_recording};
-use super::words::{percent, within_what};
-use crate::layout::{agreeing, counted, grouped};
+use super::words::within_what;
+use crate::layout::{agreeing, as_percent, counted, grouped};
 use crate::next::as_threshold;
 use punctual_blame::{Inside, Kind, Who};
 use punctual_recording::bounds::{MAX_DETAIL_BYTES, MAX_TREE_BYTES};
@@ -167,7 +167,7 @@ fn taken_by_the_recording(report: &WhyReport<'_>) -> Option<String> {
     let (most, _) = own.into_iter().max_by_key(|(_, ns)| *ns)?;
     let is_much = own_ns > 0 && u128::from(own_ns) * 100 >= u128::from(report.late_ns()) * OWN_WORTH_SAYING;
     is_much.then(|| {
-        let share = percent(own_ns, report.late_ns());
+        let share = as_percent(own_ns, report.late_ns());
         format!("{share} of the late time is what this recording itself took: {}", less_of_this_recording(most))
     })
 }

@@ -6,13 +6,13 @@ use super::flame::{self, flame_graph};
 use super::model::{EpisodeView, WhyReport};
 use super::notes::Notes;
 use super::waits::rows;
-use super::words::{as_detail, part_of_wait, percent};
+use super::words::{as_detail, part_of_wait};
 use super::{explain, processes};
 use crate::encode::head::{Head, Part, standing};
 use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::plain_page::{code, escape, prose};
-use crate::layout::{counted, microseconds, thousands};
+use crate::layout::{as_percent, counted, microseconds, thousands};
 use punctual_blame::{CallTree, Kind};
 use punctual_recording::{Document, Stage, printable_path};
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ pub fn html(report: &WhyReport<'_>, lateness: &CallTree, document: &Document) ->
 /// All causes, with their shares.
 fn causes(report: &WhyReport<'_>) -> String {
     let late_ns = report.late_ns();
-    let share = |ns: u64| Value::text(percent(ns, late_ns));
+    let share = |ns: u64| Value::text(as_percent(ns, late_ns));
     let mut rows: Vec<Vec<Value>> = Vec::new();
     for cause in report.shown_causes() {
         let code = cause.detail.as_ref().map(|detail| as_detail(detail) + &part_of_wait(cause)).unwrap_or_default();

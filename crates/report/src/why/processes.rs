@@ -1,8 +1,7 @@
 //! Late wakeups by the processes of their threads: what one of them waits for need not matter to another.
 
 use super::model::WhyReport;
-use super::words::percent;
-use crate::layout::{counted, grouped, microseconds, table};
+use crate::layout::{as_percent, counted, grouped, microseconds, table};
 use punctual_blame::{Kind, Who};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -75,8 +74,8 @@ pub(super) fn cells(report: &WhyReport<'_>, most: usize) -> Vec<[String; 5]> {
             format!("{} ({})", row.name, row.number),
             grouped(row.episodes),
             microseconds(Some(row.late_ns)),
-            percent(row.late_ns, report.late_ns()),
-            format!("{} {}", percent(row.most_ns, row.late_ns), row.most),
+            as_percent(row.late_ns, report.late_ns()),
+            format!("{} {}", as_percent(row.most_ns, row.late_ns), row.most),
         ]
     };
     let mut cells: Vec<[String; 5]> = rows.iter().take(most).map(words).collect();
@@ -86,7 +85,7 @@ pub(super) fn cells(report: &WhyReport<'_>, most: usize) -> Vec<[String; 5]> {
             counted(others.len(), "other"),
             grouped(others.iter().map(|row| row.episodes).sum()),
             microseconds(Some(late_ns)),
-            percent(late_ns, report.late_ns()),
+            as_percent(late_ns, report.late_ns()),
             String::new(),
         ]);
     }

@@ -3,9 +3,9 @@
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::notes::Notes;
 use super::text::{ending, longest_first, since_beginning, what_happened, whole_text, whose};
-use super::words::{beside, percent};
+use super::words::beside;
 use super::{processes, steps};
-use crate::layout::{counted, grouped, microseconds, table, time_of_day};
+use crate::layout::{as_percent, counted, grouped, microseconds, table, time_of_day};
 use punctual_blame::{Cause, Detail, Kind};
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
         let unshown: Vec<&Cause> = rest.iter().copied().filter(|cause| cause.kind == kind).collect();
         rows.extend(sum_of(report, kind.label(), &unshown));
         if report.total_of(kind) == 0 {
-            let nothing = ["-".to_owned(), percent(0, report.late_ns()), "0".to_owned(), "-".to_owned()];
+            let nothing = ["-".to_owned(), as_percent(0, report.late_ns()), "0".to_owned(), "-".to_owned()];
             rows.push([kind.label().to_owned()].into_iter().chain(nothing).collect());
         }
     }
@@ -67,7 +67,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
 
 /// What it has of the late time; time in which no request was waiting is no part of that.
 fn share(report: &WhyReport<'_>, kind: Kind, ns: u64) -> String {
-    if kind == Kind::Idle { "-".to_owned() } else { percent(ns, report.late_ns()) }
+    if kind == Kind::Idle { "-".to_owned() } else { as_percent(ns, report.late_ns()) }
 }
 
 fn row_of(report: &WhyReport<'_>, cause: &Cause) -> Vec<String> {
@@ -118,10 +118,10 @@ fn of_longest(report: &WhyReport<'_>, episode: &EpisodeView, count: usize) -> St
             continue;
         }
         let was = if told.is_empty() { " was" } else { "" };
-        told.push(format!("{}{was} {}", percent(part.ns, episode.total_ns), part.kind.cause(&whose(episode, part))));
+        told.push(format!("{}{was} {}", as_percent(part.ns, episode.total_ns), part.kind.cause(&whose(episode, part))));
     }
     if rest_ns > 0 {
-        told.push(format!("{} others", percent(rest_ns, episode.total_ns)));
+        told.push(format!("{} others", as_percent(rest_ns, episode.total_ns)));
     }
     if !told.is_empty() {
         let _ = write!(text, " {}.", told.join(", "));

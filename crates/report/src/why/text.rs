@@ -3,9 +3,9 @@
 use super::cost::recorder_lines;
 use super::model::{ALWAYS_SHOWN, EpisodeView, WhyReport};
 use super::notes::Notes;
-use super::words::{as_detail, beside, is_name, number_in, numbered, percent, with_group};
+use super::words::{as_detail, beside, is_name, number_in, numbered, with_group};
 use super::{processes, steps};
-use crate::layout::{agreeing, counted, day, grouped, microseconds, table, time_of_day};
+use crate::layout::{agreeing, as_percent, counted, day, grouped, microseconds, table, time_of_day};
 use crate::{NextStep, next_text};
 use punctual_blame::{Kind, Part, Who};
 use punctual_recording::{Stage, printable_path};
@@ -79,7 +79,7 @@ fn cause_table(report: &WhyReport<'_>) -> String {
             cause.kind.label(),
             name,
             // What is no part of a late request has no share of it.
-            if cause.kind == Kind::Idle { "-".to_owned() } else { percent(cause.total_ns, late_ns) },
+            if cause.kind == Kind::Idle { "-".to_owned() } else { as_percent(cause.total_ns, late_ns) },
             [
                 cause.episodes.to_string(),
                 microseconds(Some(cause.typical_ns)),
@@ -93,14 +93,14 @@ fn cause_table(report: &WhyReport<'_>) -> String {
     let empty = || "-".to_owned();
     if others > 0 {
         let cells = [empty(), empty(), empty(), microseconds(Some(rest)), empty()];
-        rows.push(row("", counted(others, "further cause"), percent(rest, late_ns), cells));
+        rows.push(row("", counted(others, "further cause"), as_percent(rest, late_ns), cells));
     }
     for kind in ALWAYS_SHOWN {
         if report.total_of(kind) == 0 {
             rows.push(row(
                 kind.label(),
                 "-".to_owned(),
-                percent(0, late_ns),
+                as_percent(0, late_ns),
                 ["0".to_owned(), empty(), empty(), microseconds(Some(0)), empty()],
             ));
         }
@@ -192,11 +192,12 @@ fn part_table(episode: &EpisodeView, whole: bool) -> String {
         }
         let detail = part.detail.as_ref().filter(|detail| !is_name(detail, &part.who)).map(as_detail);
         let cells = [part.kind.label().to_owned(), whose(episode, part).to_string(), detail.unwrap_or_default()];
-        let figures = [microseconds(Some(part.ns)), percent(part.ns, episode.total_ns)];
+        let figures = [microseconds(Some(part.ns)), as_percent(part.ns, episode.total_ns)];
         rows.push(figures.into_iter().chain(cells).collect());
     }
     if rest > 0 {
-        let cells = [microseconds(Some(rest)), percent(rest, episode.total_ns), String::new(), "all others".to_owned()];
+        let cells =
+            [microseconds(Some(rest)), as_percent(rest, episode.total_ns), String::new(), "all others".to_owned()];
         rows.push(cells.into_iter().chain([String::new()]).collect());
     }
     table(&["us", "share", "kind", "name", "code"], 0..2, rows)

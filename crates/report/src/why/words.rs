@@ -1,6 +1,6 @@
 //! Causes and details in words.
 
-use crate::layout::shortened;
+use crate::layout::{as_percent, shortened};
 use punctual_blame::{Cause, Detail, IDLE_WEIGHT, Turn, Who};
 use punctual_recording::Stage;
 
@@ -79,18 +79,13 @@ pub(crate) fn beside(cause: &Cause) -> String {
 
 /// How much of a wait its detail covers, with a space before, if that is not most of it.
 pub(super) fn part_of_wait(cause: &Cause) -> String {
-    let share = |ns| format!(" for {} of it", percent(ns, cause.total_ns));
+    let share = |ns| format!(" for {} of it", as_percent(ns, cause.total_ns));
     cause.detail_part_ns().map_or_else(String::new, share)
 }
 
 /// Whether a detail says no more than the name beside it.
 pub(super) fn is_name(detail: &Detail, who: &Who) -> bool {
     matches!((detail, who), (Detail::Seen(code), Who::Seen(name)) if code == name)
-}
-
-/// A share to the tenth of a percent.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", part as f64 / whole.max(1) as f64 * 100.0)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
 use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section};
-use crate::idle::percent;
+use crate::layout::as_fine_percent;
 use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::Standing;
 use punctual_comparison::interact::{
@@ -181,7 +181,7 @@ fn sides(comparison: &InputComparison, runs: &[(String, &Document)]) -> Section 
             Value::Count(Some(side.inputs)),
             Value::Count(Some(side.seen)),
             Value::text(format_ns(side.waited_ns)),
-            Value::text(percent(side.waited_ns, side.lasted_ns)),
+            Value::text(as_fine_percent(side.waited_ns, side.lasted_ns)),
         ]
     };
     let numbers = ["runs", "inputs", "seen", "waited", "of the time"].map(Column::numbers);

@@ -2,8 +2,7 @@
 
 use super::words::{cause_in_words, difference, label_in_words, limits, signed, value};
 use crate::compare::difference_table;
-use crate::idle::percent;
-use crate::layout::{agreeing, counted, fitting, table};
+use crate::layout::{agreeing, as_fine_percent, counted, fitting, table};
 use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputSummary, Parts};
 use punctual_recording::format_ns;
@@ -67,7 +66,7 @@ fn side_line(side: &InputSummary) -> String {
         counted(side.inputs, "input"),
         format_ns(side.waited_ns),
         format_ns(side.lasted_ns),
-        percent(side.waited_ns, side.lasted_ns)
+        as_fine_percent(side.waited_ns, side.lasted_ns)
     )
 }
 

@@ -7,7 +7,7 @@ use crate::answer::value;
 use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Page, Section};
-use crate::layout::counted;
+use crate::layout::{as_percent, counted};
 use punctual_recording::{Document, format_ns};
 
 /// At most this many stretches have rows; if there are more, the page says so.
@@ -68,7 +68,7 @@ fn stretches(report: &OutsideReport<'_>) -> Section {
 }
 
 fn functions(report: &OutsideReport<'_>) -> Section {
-    let share = |ns: u64| format!("{:.1} %", ns as f64 * 100.0 / report.total_ns.max(1) as f64);
+    let share = |ns: u64| as_percent(ns, report.total_ns);
     let rows = report.functions.iter();
     let rows = rows.map(|row| vec![Value::text(row.name.clone()), Value::Ns(Some(row.ns)), Value::text(share(row.ns))]);
     let columns = vec![Column::words("function"), Column::numbers("us"), Column::numbers("share")];

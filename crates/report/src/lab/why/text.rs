@@ -2,7 +2,7 @@
 
 use super::super::model::MODELLED;
 use super::model::{OutsideReport, Stretch};
-use crate::layout::{counted, microseconds, table};
+use crate::layout::{as_percent, counted, microseconds, table};
 use crate::next_text;
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub fn outside_text(report: &OutsideReport<'_>) -> String {
         let _ = writeln!(out, "note: {note}");
     }
     let _ = writeln!(out, "\n{}", table(&["at us", "for us", "what", "mostly in"], 0..2, stretches(report)));
-    let share = |ns: u64| format!("{:.1} %", ns as f64 * 100.0 / report.total_ns.max(1) as f64);
+    let share = |ns: u64| as_percent(ns, report.total_ns);
     let functions = report.functions.iter().take(MAX_FUNCTIONS);
     let functions =
         functions.map(|function| vec![microseconds(Some(function.ns)), share(function.ns), function.name.clone()]);

@@ -8,7 +8,7 @@ use crate::device::calibrated::miss;
 use crate::device::came::{came, not_worked_on, waiting};
 use crate::device::run::Run;
 use crate::device::withheld;
-use crate::layout::{counted, grouped, shell_word};
+use crate::layout::{counted, grouped, percent, shell_word};
 use crate::load_name;
 use punctual_device::{keeps_up, kept_from};
 use punctual_recording::{DecodedSummary, DeviceSummary, EndReason, NO_LOAD, WAS_STOPPED, agreeing, format_ns};
@@ -97,10 +97,6 @@ impl TooSmall {
              {block} of every {every} ({taken:.1} %), with {asked} asked for."
         )
     }
-}
-
-fn percent(part_ns: u64, whole_ns: u64) -> f64 {
-    part_ns as f64 * 100.0 / whole_ns.max(1) as f64
 }
 
 /// Of forecasts that were compared with counts: of each whether it agrees, if that can be told.

@@ -4,7 +4,7 @@ pub(crate) mod compare;
 
 use crate::interact::InteractReport;
 use crate::interact::sums::judged;
-use crate::layout::shortened;
+use crate::layout::{percent, shortened};
 use punctual_recording::{EndReason, agreeing, counted, format_ns, printable_path};
 use std::path::Path;
 
@@ -46,7 +46,7 @@ impl InteractReport<'_> {
         );
         if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
-            let share = cause.ns as f64 / waited.max(1) as f64 * 100.0;
+            let share = percent(cause.ns, waited);
             let part = if share > 50.0 { "most" } else { "the largest part" };
             let on = shortened(&cause.on.words(), MAX_SHOWN);
             verdict.push_str(&format!("; {part} of the waiting was {on} ({share:.0} %)"));

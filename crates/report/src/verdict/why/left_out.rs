@@ -1,8 +1,9 @@
 //! What the shares of a verdict leave out: void episodes, late wakeups without evidence, and those that are gone from the recording; and
 //! what came before there was a threshold.
 
+use crate::layout::as_percent;
 use crate::why::model::WhyReport;
-use crate::why::words::{is_much, percent};
+use crate::why::words::is_much;
 use punctual_recording::{RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
@@ -100,7 +101,7 @@ impl WhyReport<'_> {
             true => format!(", the longest {}", format_ns(longest_ns)),
             false => String::new(),
         };
-        let share = percent(ns, ns.saturating_add(self.late_ns()));
+        let share = as_percent(ns, ns.saturating_add(self.late_ns()));
         format!(" ({up_to}{}, {share} of all late time{known}{longest})", format_ns(ns))
     }
 }

@@ -4,10 +4,11 @@
 mod left_out;
 mod requests;
 
+use crate::layout::as_percent;
 use crate::why::cost::MIN_COUNTED_NS;
 use crate::why::ends::{End, tells_the_end, told};
 use crate::why::model::{OnlyThread, WhyReport};
-use crate::why::words::{beside, percent, within_what};
+use crate::why::words::{beside, within_what};
 use punctual_blame::Kind;
 use punctual_recording::{Document, HandlerSum, RecorderSummary, Stage, agreeing, counted, format_ns, grouped};
 use std::fmt::Write;
@@ -153,13 +154,13 @@ impl WhyReport<'_> {
             "{}{}: {} of the {}{} was {}",
             self.cut(),
             self.how_many(),
-            percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
+            as_percent(if is_whole { first.total_ns } else { of_kind_ns }, self.late_ns()),
             format_ns(self.late_ns()),
             self.of_which_time(),
             if is_whole {
                 kind.cause(&self.who(&self.named(first), first.cgroup.as_deref(), first.turn))
             } else {
-                let share = percent(first.total_ns, self.late_ns());
+                let share = as_percent(first.total_ns, self.late_ns());
                 format!("{} ({} alone: {share})", kind.plural(), self.named(first))
             },
         );
@@ -173,7 +174,7 @@ impl WhyReport<'_> {
         let own = match (kind, self.total_of(Kind::Own)) {
             (Kind::Own, _) => self.beside_own_work(),
             (_, 0) => String::new(),
-            (_, own) => format!(" Their own work: {}.", percent(own, self.late_ns())),
+            (_, own) => format!(" Their own work: {}.", as_percent(own, self.late_ns())),
         };
         let (second, last) = self.left_out_second_or_last();
         let _ = write!(
@@ -182,7 +183,7 @@ impl WhyReport<'_> {
             self.others_may_be_late(),
             self.largest_single_in_words(),
             self.unknown_in_words(),
-            percent(self.total_of(Kind::Blind), self.late_ns()),
+            as_percent(self.total_of(Kind::Blind), self.late_ns()),
         );
         if kind == Kind::Wait && !(is_whole && tells_the_end(first)) {
             verdict.push_str(&self.ends_of_waits());
@@ -195,11 +196,11 @@ impl WhyReport<'_> {
     /// The share of what the table calls unknown, and of what is unknown within its other rows if that is a thousandth or more.
     fn unknown_in_words(&self) -> String {
         let (unknown_ns, within_ns) = (self.total_of(Kind::Unknown), self.unknown_within_ns());
-        let unknown = percent(unknown_ns, self.late_ns());
+        let unknown = as_percent(unknown_ns, self.late_ns());
         if u128::from(within_ns) * 1_000 < u128::from(self.late_ns().max(1)) {
             return unknown;
         }
-        let (within, what) = (percent(within_ns, self.late_ns()), within_what(self.stage()));
+        let (within, what) = (as_percent(within_ns, self.late_ns()), within_what(self.stage()));
         format!("{unknown} and another {within} within {what}")
     }
 
@@ -207,7 +208,11 @@ impl WhyReport<'_> {
     fn largest_single_in_words(&self) -> String {
         self.largest_single().map_or_else(String::new, |cause| {
             let who = self.who(&self.named(cause), cause.cgroup.as_deref(), cause.turn);
-            format!(" Largest single cause: {} ({}).", cause.kind.cause(&who), percent(cause.total_ns, self.late_ns()))
+            format!(
+                " Largest single cause: {} ({}).",
+                cause.kind.cause(&who),
+                as_percent(cause.total_ns, self.late_ns())
+            )
         })
     }
 
@@ -216,7 +221,7 @@ impl WhyReport<'_> {
         let is_other = |kind: Kind| !matches!(kind, Kind::Own | Kind::Idle | Kind::Unknown | Kind::Blind);
         let other = self.kinds().into_iter().find(|(kind, _)| is_other(*kind));
         other.map_or_else(String::new, |(kind, ns)| {
-            format!(" Largest other cause: {} ({}).", kind.plural(), percent(ns, self.late_ns()))
+            format!(" Largest other cause: {} ({}).", kind.plural(), as_percent(ns, self.late_ns()))
         })
     }
 
