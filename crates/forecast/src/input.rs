@@ -4,7 +4,7 @@ use crate::Error;
 use punctual_recording::bounds::MAX_TIME_NS;
 use punctual_recording::{
     BLOCK_NS, CycleCount, Distribution, Document, EndReason, Stage, THREADS_RESTED, TailValue, Task, WAS_STOPPED,
-    counted, tail_length,
+    agreeing, counted, tail_length,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -363,9 +363,10 @@ pub(crate) fn cautions(document: &Document, damaged: &[punctual_recording::Error
     if counters.unobserved > 0 {
         let unobserved = counted(counters.unobserved, "wakeup");
         lines.push(match document.followed {
-            None => format!("not observed: {unobserved}, of which only the total is known"),
+            None => format!("no kernel event was seen for {unobserved}, so only the total is known (unobserved)"),
             Some(_) => {
-                format!("not seen: {unobserved}; cycles too long among them are not counted, so this is optimistic")
+                let were = agreeing(counters.unobserved, "was", "were");
+                format!("{unobserved} {were} not seen: any cycles that took too long there are not counted, so this is optimistic")
             }
         });
     }

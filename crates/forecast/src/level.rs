@@ -83,7 +83,7 @@ impl Tail {
         let fit = fit(&by_length, exposure, &spread).and_then(|fit| match (spread.drift, spread.pieces()) {
             (Some(drift), _) => Err(format!("stalls are {}", drift.in_words())),
             (None, Some(pieces)) if pieces < MIN_PIECES => Err(format!(
-                "the machine remembers: this is {pieces:.0} independent pieces, where {MIN_PIECES:.0} are needed"
+                "events stay correlated: this recording is worth {pieces:.0} independent pieces, and {MIN_PIECES:.0} are needed"
             )),
             _ => Ok(fit),
         });
@@ -127,7 +127,7 @@ impl Tail {
             return Err(format!("stalls are {}", drift.in_words()));
         }
         if self.spread.may_drift {
-            return Err("whether the machine drifts cannot be ruled out".to_owned());
+            return Err("it cannot be ruled out that the machine drifts".to_owned());
         }
         if rank > 0 {
             return Ok(self.sorted[rank - 1].ceil() as u64);
@@ -158,7 +158,7 @@ impl Tail {
         }
         if expected >= ENOUGH && self.spread.drift.is_none() && self.spread.upper(0.0, 1.0, 0.975) <= expected {
             // Long enough, but with so few stalls that the level lies below them, where they cannot be told apart.
-            let veto = Some(format!("too few stalls: {} in {expected:.1} times as long", self.sorted.len()));
+            let veto = Some(format!("too few stalls: {} in {expected:.1} times the horizon", self.sorted.len()));
             return Level { method: Method::Bound, level: lower, veto, further: None };
         }
         let bound = |veto: String, further: f64| {
@@ -178,7 +178,7 @@ impl Tail {
             }
             Ok(_) if ratio > FURTHEST => {
                 let times = grouped(ratio.round() as u64);
-                let veto = format!("{times} times as long as was measured: more than {FURTHEST:.0} is guessing");
+                let veto = format!("{times} times as long as the measurement: beyond {FURTHEST:.0} times is guesswork");
                 bound(veto, modelled_from)
             }
             Ok((posterior, threshold, count)) => {
@@ -267,7 +267,7 @@ impl crate::Input {
 /// Fits the tail of stalls (longest first), unless something speaks against it: (posterior, level ns, peaks).
 fn fit(by_length: &[(u64, u64)], exposure: f64, spread: &Spread) -> Result<(Posterior, f64, usize), String> {
     if by_length.len() <= MIN_PEAKS {
-        return Err(format!("too few stalls: {} where a tail needs more than {MIN_PEAKS}", by_length.len()));
+        return Err(format!("too few stalls: {}, and a tail needs more than {MIN_PEAKS}", by_length.len()));
     }
     let count = peak_count(by_length.len()).min(by_length.len() - 1);
     let threshold = by_length[count].0 as f64;
@@ -285,7 +285,7 @@ fn fit(by_length: &[(u64, u64)], exposure: f64, spread: &Spread) -> Result<(Post
     let posterior = Posterior::fit(&excesses, 0, 0.0, told).ok_or("the stalls have no spread")?;
     if posterior.heavier_than(HEAVY.0) > HEAVY.1 {
         return Err(format!(
-            "the tail is heavy (a shape of {:.2}): how it goes on cannot be told",
+            "the tail is heavy (a shape of {:.2}): it cannot be told how it goes on",
             posterior.center().0
         ));
     }
@@ -313,7 +313,7 @@ mod tests {
         assert!(too_far.veto.unwrap().contains("41 times"));
         assert!((too_far.further.unwrap() - 0.025).abs() < 1e-9);
         let veto = tail.level(86_400e9).veto.unwrap();
-        assert!(veto.starts_with("86,400 times as long as was measured"), "{veto}");
+        assert!(veto.starts_with("86,400 times as long as the measurement"), "{veto}");
         let few = Tail::new(&exponential(3, 10), 1e9).level(2e9);
         assert!(few.veto.unwrap().contains("too few") && few.level.low.is_some());
         let none = Tail::new(&[], 1e9).level(1e9);

@@ -24,7 +24,7 @@ pub(crate) struct Peak {
 /// The first reason, in words, to distrust a tail model of these peaks (in the order of time, within an exposure).
 pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
     if peaks.len() < MIN_PEAKS {
-        return Some(format!("too few stalls: {} where a tail needs {MIN_PEAKS}", peaks.len()));
+        return Some(format!("too few stalls: {}, and a tail needs {MIN_PEAKS}", peaks.len()));
     }
     if dispersion(peaks, exposure) < UNLIKELY {
         return Some("the stalls come in bursts (dispersion)".to_owned());
@@ -33,13 +33,13 @@ pub(crate) fn veto(peaks: &[Peak], exposure: f64) -> Option<String> {
         return Some("each stall's length depends on those before it (Ljung-Box)".to_owned());
     }
     if half_split(peaks) < UNLIKELY {
-        return Some("the first half and the second differ (half-split)".to_owned());
+        return Some("the first half differs from the second (half-split)".to_owned());
     }
     if outlier(peaks).is_none_or(|probability| probability < IMPLAUSIBLE) {
-        return Some("the longest stalls are of another kind than the rest (outlier)".to_owned());
+        return Some("the longest stalls are of a different kind from the rest (outlier)".to_owned());
     }
     if spacing(peaks).is_none_or(|probability| probability < IMPLAUSIBLE) {
-        return Some("the lengths of stalls leave a gap: there are two kinds (spacing)".to_owned());
+        return Some("there is a gap among the lengths of stalls: they are of two kinds (spacing)".to_owned());
     }
     None
 }

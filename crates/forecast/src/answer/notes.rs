@@ -14,7 +14,7 @@ pub(super) fn exposure_notes(input: &Input, question: &Question, usage: Usage) -
     let mut notes = Vec::new();
     if input.compression_thousandths.is_none() && input.load != NO_LOAD {
         let load = &input.load;
-        notes.push(format!("how many hours of use an hour of `{load}` stands for is unknown: one is assumed"));
+        notes.push(format!("it is not known how many hours of use an hour of `{load}` stands for: one is assumed"));
     }
     if question.usage.is_none() && usage.continuous {
         notes.push("a day means 24 hours of use and a week 168, in the tables and in --want".to_owned());
@@ -22,9 +22,9 @@ pub(super) fn exposure_notes(input: &Input, question: &Question, usage: Usage) -
     if input.fills_in(Stage::Total) {
         let missed = input.missed();
         notes.push(match missed {
-            1 => "here the one missed period is a late wakeup of its stall; `check` counts those that came".to_owned(),
+            1 => "the one missed period counts here as a late wakeup of its stall; `check` counts only wakeups that came".to_owned(),
             _ => format!(
-                "here each of the {} missed periods is a late wakeup of its stall; `check` counts those that came",
+                "each of the {} missed periods counts here as a late wakeup of its stall; `check` counts only wakeups that came",
                 grouped(missed)
             ),
         });
@@ -38,16 +38,16 @@ pub(super) fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<Strin
     let several = answers.iter().find_map(|answer| answer.underruns.alike);
     match several {
         Some(true) => notes.push(
-            "no test tells the CPUs apart: times between underruns are those of an average CPU, from all \
-                                  of them; whether a device holds is judged on the worst"
+            "no test distinguishes the CPUs, so times between underruns are those of an average CPU, from \
+                                  all of them; whether a device holds is judged on the worst CPU"
                 .to_owned(),
         ),
-        Some(false) => notes.push("the CPUs differ: each device is judged on its worst".to_owned()),
+        Some(false) => notes.push("the CPUs differ: each device is judged on the one that is worst for it".to_owned()),
         None if input.tasks.len() > 1 => {
             let worst = answers.first().and_then(|answer| input.worst_thread(answer.stage));
             notes.push(match worst {
                 Some(worst) => format!(
-                    "the threads could move between CPUs, and a test distinguishes them: rates are those of thread {}, which has {:.0} % of \
+                    "the threads could move between CPUs, and a test distinguishes the threads: rates are those of thread {}, which had {:.0} % of \
                      the longest waits",
                     worst.tid,
                     100.0 * worst.share
@@ -58,8 +58,7 @@ pub(super) fn device_notes(input: &Input, answers: &[DeviceAnswer]) -> Vec<Strin
         None => {}
     }
     if answers.iter().any(|answer| answer.underruns.is_upper_count) {
-        let text =
-            "below the exact tail, late wakeups are counted where stalls are meant: there are no more stalls than that";
+        let text = "below the exact tail, late wakeups are counted instead of stalls: there are at most as many stalls";
         notes.push(text.to_owned());
     }
     let is_short = |answer: &DeviceAnswer| {
@@ -84,8 +83,8 @@ fn what_is_too_short(input: &Input) -> String {
     // If something comes this often on average, so long a time shows nothing of it in one of 200 cases.
     let seldom_s = watched_s / -(1.0 - HOLDS_CONFIDENCE).ln();
     format!(
-        "{} need not show what comes less often than every {}, and a machine does much by the day and by the week: devices are said to hold only while \
-         conditions stay as recorded, and without that from a week on",
+        "a recording of {} may miss whatever comes less often than every {}, and much on a machine happens only once a day or once a week: until a week is \
+         recorded, devices are said to hold only while conditions stay as recorded",
         format_seconds(watched_s),
         format_seconds(seldom_s),
     )
@@ -101,12 +100,12 @@ pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>, told_drift: Opt
     let mut notes = Vec::new();
     let dispersion = spread.dispersion(tail.stalls() as f64);
     if dispersion > MAX_TOLD_DISPERSION {
-        let text = "stalls come in bursts, so their count hardly predicts how often more will come; the intervals are as wide as that makes them";
+        let text = "stalls come in bursts, so their count hardly predicts how often more will come; the intervals are correspondingly wide";
         notes.push(text.to_owned());
     } else if dispersion > 1.5 {
         notes.push(format!(
-            "stalls come together: all intervals are widened, as for stalls whose number varies {dispersion:.1} times as much as that of \
-             independent ones"
+            "stalls cluster, so all intervals are widened: the number of stalls varies {dispersion:.1} times as much as if they were \
+             independent"
         ));
     }
     if let Some((pieces, memory_ns)) = spread.pieces().zip(spread.memory_ns) {
@@ -126,7 +125,7 @@ pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>, told_drift: Opt
     if spread.is_carried_by_few() && spread.is_telling() {
         let clusters = spread.carriers.map_or(1, |carriers| carriers.round().max(1.0) as u64);
         notes.push(format!(
-            "as few as {} of stalls make most of the variation, so expect larger ones: devices are said to hold only while conditions \
+            "as few as {} of stalls account for most of the variation, so expect larger ones: devices are said to hold only while conditions \
              stay as recorded",
             counted(clusters, "cluster")
         ));
@@ -138,7 +137,7 @@ pub(super) fn spread_notes(tail: &Tail, of_devices: Option<f64>, told_drift: Opt
         ));
     }
     if spread.drift.is_none() && spread.may_drift && spread.is_telling() {
-        let text = "a drift of the machine cannot be ruled out: devices are said to hold only while conditions stay as recorded";
+        let text = "it cannot be ruled out that the machine drifts: devices are said to hold only while conditions stay as recorded";
         notes.push(text.to_owned());
     }
     notes
@@ -159,7 +158,7 @@ pub(super) fn condition_notes(of_all: &Spread, answers: &[DeviceAnswer]) -> Vec<
     let pieces = holding().filter_map(|found| found.pieces).reduce(f64::min).unwrap_or_default();
     let worth = counted(pieces.round() as u64, "independent piece");
     let drift = match holding().any(|found| found.drift.is_some()) {
-        true => "waits drift on one CPU at least",
+        true => "waits drift on at least one CPU",
         false => "a drift that the recording may hide would change the answer",
     };
     let unsaid = [
@@ -167,7 +166,7 @@ pub(super) fn condition_notes(of_all: &Spread, answers: &[DeviceAnswer]) -> Vec<
         (
             Condition::Clusters,
             of_all.is_carried_by_few(),
-            "a few clusters of waits make most of the variation".to_owned(),
+            "a few clusters of waits account for most of the variation".to_owned(),
         ),
         (Condition::Drift, drifts, drift.to_owned()),
     ];

@@ -42,8 +42,11 @@ fn what_is_exceeded_once_is_said_where_it_is_known() {
 #[test]
 fn skipped_activations_are_counted_in_words() {
     for (missed, words) in [
-        (1, "here the one missed period is a late wakeup of its stall; `check` counts those that came"),
-        (2_000, "here each of the 2,000 missed periods is a late wakeup of its stall; `check` counts those that came"),
+        (1, "the one missed period counts here as a late wakeup of its stall; `check` counts only wakeups that came"),
+        (
+            2_000,
+            "each of the 2,000 missed periods counts here as a late wakeup of its stall; `check` counts only wakeups that came",
+        ),
     ] {
         let notes = only_group(input(MS, &[], HOUR, Some(missed)), &Question::default()).notes;
         assert!(notes.iter().any(|note| note == words), "{notes:?}");
@@ -64,10 +67,12 @@ fn devices_finer_than_the_recording_are_noted() {
 /// In 53 hours without a stall, whatever comes every ten hours or less often need not have come (ln 200 is 5.3).
 #[test]
 fn what_a_recording_is_too_short_for_is_said() {
-    for (hours, said) in [(53, Some("2.2 days need not show what comes less often than every 10.0 h, ")), (288, None)] {
+    for (hours, said) in
+        [(53, Some("a recording of 2.2 days may miss whatever comes less often than every 10.0 h, ")), (288, None)]
+    {
         let question = Question { devices: vec![device(10 * MS, 3, 0)], ..Question::default() };
         let group = only_group(input(MS, &[], hours * HOUR, Some(0)), &question);
-        let notes = group.notes.iter().filter(|note| note.contains("need not show")).collect::<Vec<_>>();
+        let notes = group.notes.iter().filter(|note| note.contains("may miss")).collect::<Vec<_>>();
         assert_eq!(notes.len(), usize::from(said.is_some()), "{:?}", group.notes);
         assert!(said.is_none_or(|said| notes[0].starts_with(said)), "{notes:?}");
         assert!(group.devices[0].underruns.outcome.holds());
@@ -235,9 +240,9 @@ fn every_reason_for_a_condition_is_said() {
     for (conditions, drift, words) in [
         (Condition::Short, None, None),
         (Condition::Memory, None, Some("waits vary as if the recording had only 12 independent pieces")),
-        (Condition::Clusters, None, Some("a few clusters of waits make most of the variation")),
+        (Condition::Clusters, None, Some("a few clusters of waits account for most of the variation")),
         (Condition::Drift, None, Some("a drift that the recording may hide would change the answer")),
-        (Condition::Drift, Some(1.5), Some("waits drift on one CPU at least")),
+        (Condition::Drift, Some(1.5), Some("waits drift on at least one CPU")),
     ] {
         let expected: Vec<String> = words.iter().map(|words| format!("{words}{so}")).collect();
         assert_eq!(notes(&[conditions], drift, 288.0), expected, "{conditions:?}");

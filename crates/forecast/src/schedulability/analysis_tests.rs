@@ -294,7 +294,7 @@ fn why_the_longest_latency_seen_is_charged_is_said() {
     // Ten in an hour: ranks need 3.7 hours, and a tail 51 stalls.
     let few: Vec<(u64, u64)> = (0..10).map(|index| (index * 300_000_000_000, 500_000 + index * 1_000)).collect();
     let (words, figure) = note(&few);
-    let expected = "the latency of a permitted rate cannot be told (too few stalls: 10 where a tail needs more than 50): the longest latency \
+    let expected = "the latency of a permitted rate cannot be told (too few stalls: 10, and a tail needs more than 50): the longest latency \
                     seen is charged in its place, and a longer one may come that often; measure at least 2.7 h more";
     assert_eq!(words, expected);
     assert!((figure.measure_further_s.unwrap() / 9_720.0 - 1.0).abs() < 0.001, "{figure:?}");
