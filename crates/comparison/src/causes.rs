@@ -160,17 +160,17 @@ fn obstacles(a: &[Run], b: &[Run]) -> Vec<String> {
         recorders().map(|recorder| (recorder.stage, fixed_threshold_ns(recorder))).collect();
     if thresholds.len() > 1 || thresholds.iter().any(|(_, threshold_ns)| threshold_ns.is_none()) {
         let told: BTreeSet<String> =
-            recorders().map(|own| format!("{} of the {}", printable(&own.threshold), own.stage.name())).collect();
+            recorders().map(|own| format!("{} ({})", printable(&own.threshold), own.stage.name())).collect();
         let told: Vec<String> = told.into_iter().collect();
         return vec![format!(
-            "causes were not compared, which takes the same fixed threshold and stage in all recordings, such as `--why 1ms`: these \
-             have {}",
+            "causes were not compared, since not all recordings have the same stage and the same fixed threshold, such as `--why 1ms`: \
+             these have {}",
             told.join(", ")
         )];
     }
     let sights: BTreeSet<Sight> = recorders().map(Sight::of).collect();
-    let note = "causes were not compared: the recorder saw less in some of the recordings (other samples, or programs that their kernel \
-                does not take), so that the same cause may have another name there";
+    let note = "causes were not compared: the recorder saw less in some of the recordings (other samples, or BPF programs that their \
+                kernel refused), so the same cause may have another name there";
     if sights.len() > 1 { vec![note.to_owned()] } else { Vec::new() }
 }
 
@@ -213,7 +213,7 @@ fn obstacle(label: &str, runs: &[Run]) -> Option<String> {
     let is_of_requests = |run: &Run| run.document.recorder.as_ref().is_some_and(|own| own.stage == Stage::Request);
     let what = if runs.iter().any(is_of_requests) { "late request" } else { "late wakeup" };
     note(format!(
-        "there is whole evidence of only {} of {}, and it takes {MIN_WHOLE_HUNDREDTHS} % of them (a larger `--why-episodes` or a higher \
+        "evidence is complete for only {} of {}, and a comparison needs {MIN_WHOLE_HUNDREDTHS} % of them (a larger `--why-episodes` or a higher \
          `--why` threshold keeps more)",
         grouped(whole),
         counted(late, what)

@@ -250,7 +250,7 @@ fn notes_on_spread(pairs: &[StagePair<'_>]) -> Vec<String> {
         let [least, most] = [least, most].map(|ns| format_ns(ns.round() as u64));
         Some(format!(
             "{label}: its own runs differ more than those of an unchanged machine, {} from {least} to {most}: if it changes from run to \
-             run, the intervals allow for that; more runs narrow them, and so does keeping what else runs the same",
+             run, the intervals allow for that; more runs narrow them, and so does running the same other programs each time",
             figure.name
         ))
     };

@@ -117,7 +117,7 @@ fn note_on_requests(a: &Side, b: &Side) -> Option<String> {
     let thresholds: BTreeSet<Option<u64>> = documents().map(slow_request_ns).collect();
     let are_compared = thresholds.len() == 1 && !thresholds.contains(&None);
     (documents().any(are_of_requests) && !are_compared).then(|| {
-        "requests were not compared, which takes the same fixed threshold in all recordings, such as `--why 20ms`: the verdict is \
+        "requests were not compared, since not all recordings have the same fixed threshold, such as `--why 20ms`: the verdict is \
          on how late each thread ran once it was woken; `punctual why` of each recording says which requests were late, and why"
             .to_owned()
     })

@@ -216,7 +216,10 @@ fn where_requests_were_recorded_they_are_said_not_to_be_compared() {
     write(&at("a"), &Made { seconds: 5, requests: Some(&recorder), ..PLAIN });
     write(&at("b"), &Made { run_id: "b", seconds: 5, ..PLAIN });
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
-    assert!(text.contains("note: requests were not compared, which takes the same fixed threshold"), "{text}");
+    assert!(
+        text.contains("note: requests were not compared, since not all recordings have the same fixed threshold"),
+        "{text}"
+    );
     let text = stdout(&run(directory.path(), &["compare", "b", "b"]));
     assert!(!text.contains("requests"), "{text}");
     // One word has two meanings, which is said once.

@@ -129,8 +129,9 @@ fn evidence_of_other_thresholds_is_not_compared_and_a_note_says_so() {
     let directory = tempfile::tempdir().unwrap();
     write_sides(directory.path(), ("200 us", 200_000));
     let text = stdout(&run(directory.path(), &["compare", "a", "b"]));
-    let note = "note: causes were not compared, which takes the same fixed threshold and stage in all recordings";
-    assert!(text.contains(note) && text.contains(": these have 100 us of the total, 200 us of the total"), "{text}");
+    let note =
+        "note: causes were not compared, since not all recordings have the same stage and the same fixed threshold";
+    assert!(text.contains(note) && text.contains(": these have 100 us (total), 200 us (total)"), "{text}");
     assert!(!text.contains("indexer"), "{text}");
     let answer = json(&run(directory.path(), &["compare", "a", "b", "--json"]));
     assert_eq!(answer.get("causes"), None, "{answer}");

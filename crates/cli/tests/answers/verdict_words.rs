@@ -157,7 +157,8 @@ fn underruns_of_devices_are_compared_with_limits() {
 fn too_few_wakeups_are_no_verdict() {
     // Of two threads with nine or ten wakeups each.
     let text = said(&["compare", "follow.punctual", "follow.punctual"]);
-    let first = "These two runs have too few wakeups to be compared: that takes at least 16 of a thread in each. ";
+    let first =
+        "These two runs have too few wakeups to be compared: a comparison needs at least 16 of a thread in each. ";
     assert!(text.starts_with(first) && !text.contains("no difference as") && !text.contains("The total of"), "{text}");
     let rows = text.lines().filter(|line| line.starts_with("sh other ") || line.starts_with("sleep other "));
     let rows: Vec<&str> = rows.collect();

@@ -103,8 +103,8 @@ fn what_was_late_without_evidence_may_have_had_any_cause() {
 fn evidence_that_was_not_kept_alike_is_not_compared() {
     let side = || three(&[("indexer", 10)]);
     assert_eq!(causes(&side(), &side(), false, 0.95).1, [""; 0]);
-    let threshold = "causes were not compared, which takes the same fixed threshold and stage in all recordings, such as \
-                     `--why 1ms`: these have 1.00 ms of the ";
+    let threshold = "causes were not compared, since not all recordings have the same stage and the same fixed threshold, such as \
+                     `--why 1ms`: these have 1.00 ms ";
     type Change = fn(&mut Run);
     let cases: [(Change, String); 9] = [
         (|run| run.document.recorder = None, "B: causes were not compared: a recording was made without `--why`".into()),
@@ -115,17 +115,17 @@ fn evidence_that_was_not_kept_alike_is_not_compared() {
         ),
         (
             |run| run.causes.as_mut().unwrap().late = 20,
-            "B: causes were not compared: there is whole evidence of only 30 of 40 late wakeups, and it takes 90 % of them".into(),
+            "B: causes were not compared: evidence is complete for only 30 of 40 late wakeups, and a comparison needs 90 % of them".into(),
         ),
         (
             |run| {
                 recorder(run).threshold = "2.00 ms".to_owned();
                 recorder(run).threshold_ns = Some(2_000_000);
             },
-            format!("{threshold}total, 2.00 ms of the total"),
+            format!("{threshold}(total), 2.00 ms (total)"),
         ),
-        (|run| recorder(run).threshold = "p99".to_owned(), format!("{threshold}total, p99 of the total")),
-        (|run| recorder(run).stage = Stage::Response, format!("{threshold}response, 1.00 ms of the total")),
+        (|run| recorder(run).threshold = "p99".to_owned(), format!("{threshold}(total), p99 (total)")),
+        (|run| recorder(run).stage = Stage::Response, format!("{threshold}(response), 1.00 ms (total)")),
         (
             |run| recorder(run).missing.push("softirq_entry".to_owned()),
             "causes were not compared: the recorder saw less in some of the recordings".into(),

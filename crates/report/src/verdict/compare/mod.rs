@@ -118,7 +118,7 @@ fn no_difference(comparison: &Comparison, total: &StageComparison) -> String {
     let Some(ratio) = total.shown() else {
         let (runs, needed) = (runs(comparison), FIGURES[0].needed);
         return format!(
-            "These {runs} have too few wakeups to be compared: that takes at least {needed} of a thread in each."
+            "These {runs} have too few wakeups to be compared: a comparison needs at least {needed} of a thread in each."
         );
     };
     let is_verdict = comparison.standing == Standing::Systems;
@@ -221,7 +221,7 @@ pub(crate) fn wanting(standing: Standing, what: &str, by: &str, runs_needed: Opt
                 Some(_) => String::new(),
                 None => format!(", and more than {MAX_RUNS_NEEDED} of each to find a difference as small as this"),
             };
-            Some(format!("To tell whether the {what} differ takes at least {least}, measured in turn{by}{size}."))
+            Some(format!("It takes at least {least}, measured in turn{by}, to tell whether the {what} differ{size}."))
         }
         Standing::OneAfterTheOther => Some(format!(
             "These runs cannot tell a difference of the {what} from whatever else changed on the machine between the two sides: \

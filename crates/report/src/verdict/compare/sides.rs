@@ -27,7 +27,7 @@ pub(crate) fn sides_verdict(found: &[Shared]) -> String {
         labelled(found).filter(|(_, one)| is_unjudged(one)).map(|(name, _)| name.to_string()).collect();
     if !unjudged.is_empty() {
         sentences.push(format!(
-            "To say anything about the systems themselves ({}) takes at least {MIN_RUNS} runs of each side, measured in turn.",
+            "It takes at least {MIN_RUNS} runs of each side, measured in turn, to say anything about the systems themselves ({}).",
             unjudged.join(", ")
         ));
     }
