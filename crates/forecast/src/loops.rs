@@ -262,9 +262,9 @@ fn other_period(task: &Task, asked_ns: u64, periods: u64) -> Option<String> {
     let every_ns = (u128::from(periods) * u128::from(asked_ns) / u128::from(seen.max(1))) as u64;
     is_other.then(|| {
         format!(
-            "{} woke about every {}, not every {}: where that is its period, this says how often its cycles would be too long for a \
+            "{} woke about every {}, not every {}: if that is its period, this says how often its cycles would be too long for a \
              shorter one, not how often they are",
-            task.measure,
+            spoken_measure(&task.measure),
             format_ns(every_ns),
             format_ns(asked_ns)
         )

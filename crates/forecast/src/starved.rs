@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::loops::periods_in;
-use punctual_recording::{CycleCount, Document, Task, format_ns};
+use punctual_recording::{CycleCount, Document, Task, format_ns, spoken_measure};
 use std::collections::BTreeMap;
 
 /// A thread that wakes in fewer of a hundred periods than this is no loop with that period, or is starved.
@@ -26,9 +26,10 @@ pub fn starved(document: &Document, period_ns: u64, cycles: &BTreeMap<String, Cy
     });
     let (measure, count, percent) = found.max_by_key(|(_, count, _)| count.certain)?;
     Some(Error::Recording(format!(
-        "{} of {measure} took longer than {}, and it woke in only {percent} % of its periods: if that is its period (--period), it is \
+        "{} of {} took longer than {}, and it woke in only {percent} % of its periods: if that is its period (--period), it is \
          kept from the CPU or works for too long, and fails whatever is wanted; `punctual report` counts its overruns, and `punctual why` says what delays it",
         count.overrun_count().of_cycles_in_words(),
+        spoken_measure(measure),
         format_ns(period_ns),
     )))
 }

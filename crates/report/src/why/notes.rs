@@ -133,10 +133,14 @@ fn of_no_loop(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
 fn unseen(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
     report.overruns.iter().filter(|(_, overruns)| overruns.unseen > 0).take(MAX_LOOPS).map(|(measure, overruns)| {
         format!(
-            "{} of {} {} not seen: at most as many late ones are missing here",
+            "{} of {} {}",
             counted(overruns.unseen, "wakeup"),
-            printable(measure),
-            agreeing(overruns.unseen, "was", "were")
+            printable(&spoken_measure(measure)),
+            agreeing(
+                overruns.unseen,
+                "was not seen: if it was late, it is missing here",
+                "were not seen: those that were late are missing here"
+            )
         )
     })
 }
@@ -151,7 +155,7 @@ fn cycles_that_overran(report: &WhyReport<'_>) -> impl Iterator<Item = String> {
         format!(
             "a wakeup is not always a cycle: {} of {} took longer than {threshold}, as `punctual report` counts them",
             overruns.of_cycles_in_words(),
-            printable(measure)
+            printable(&spoken_measure(measure))
         )
     })
 }
@@ -303,10 +307,20 @@ mod tests {
         let episodes = vec![EpisodeView { nesting_known: true, ..of_parts(&[(Kind::Irq, "nic", 100)]) }];
         let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
         let seen = OverrunCount { least: 15, most: 116, may_be_more: true, cycles: 12_525, ..OverrunCount::default() };
-        let mut first = |overruns| {
-            report.overruns = vec![("loop fifo:80".to_owned(), overruns)];
+        let mut first_of = |measure: &str, overruns| {
+            report.overruns = vec![(measure.to_owned(), overruns)];
             Notes::of(&report).first.concat()
         };
+        assert_eq!(
+            first_of("sdr deadline", seen),
+            "a wakeup is not always a cycle: 15 to 116 or more of 12,525 cycles of sdr (SCHED_DEADLINE) took longer than 1.33 ms, as `punctual \
+             report` counts them"
+        );
+        assert_eq!(
+            first_of("sdr deadline", OverrunCount { least: 0, most: 0, unseen: 1, ..seen }),
+            "1 wakeup of sdr (SCHED_DEADLINE) was not seen: if it was late, it is missing here"
+        );
+        let mut first = |overruns| first_of("loop fifo:80", overruns);
         assert_eq!(
             first(seen),
             "a wakeup is not always a cycle: 15 to 116 or more of 12,525 cycles of loop fifo:80 took longer than 1.33 ms, as `punctual \
@@ -316,7 +330,7 @@ mod tests {
         assert_eq!(first(OverrunCount { least: 0, most: 0, ..seen }), "");
         assert_eq!(
             first(OverrunCount { least: 0, most: 0, unseen: 13, ..seen }),
-            "13 wakeups of loop fifo:80 were not seen: at most as many late ones are missing here"
+            "13 wakeups of loop fifo:80 were not seen: those that were late are missing here"
         );
     }
 
