@@ -236,7 +236,7 @@ impl Kind {
             Kind::Irq => format!("The interrupt {who} ran first."),
             Kind::Softirq => format!("The softirq {who} ran first."),
             Kind::IrqOff => format!("{who} kept interrupts off."),
-            Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have kept it ({who})."),
+            Kind::Blind => format!("The interrupt came late, and nothing in this kernel can have delayed it ({who})."),
             Kind::Kernel => format!("{who} was in kernel code that could not be preempted."),
             Kind::HigherPriority => format!("{who} has the higher priority and ran first."),
             Kind::SamePriority => format!("{who} has the same priority and had its turn first."),

@@ -21,7 +21,7 @@ pub enum Error {
         message: String,
     },
     /// No profile has that id.
-    #[error("there is no device `{id}`{}: there are {known}", did_you_mean(nearest.as_deref()))]
+    #[error("there is no device `{id}`{}: give one of {known}", did_you_mean(nearest.as_deref()))]
     Unknown {
         /// What was asked for.
         id: String,

@@ -366,7 +366,7 @@ pub(crate) fn cautions(document: &Document, damaged: &[punctual_recording::Error
             None => format!("no kernel event was seen for {unobserved}, so only the total is known (unobserved)"),
             Some(_) => {
                 let were = agreeing(counters.unobserved, "was", "were");
-                format!("{unobserved} {were} not seen: any cycles that took too long there are not counted, so this is optimistic")
+                format!("{unobserved} {were} not seen: cycles that took too long among them are not counted, so this is optimistic")
             }
         });
     }

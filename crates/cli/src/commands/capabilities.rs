@@ -64,7 +64,7 @@ fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).chain(trials.iter().map(Trial::name)).collect();
     if let Some(unknown) = wanted.iter().find(|wanted| !names.contains(&wanted.as_str())) {
         let meant = did_you_mean(nearest(unknown, &names).as_deref());
-        return Err(Usage(format!("there is no row `{unknown}`{meant}: there are {}", names.join(", "))));
+        return Err(Usage(format!("there is no row `{unknown}`{meant}: give one of {}", names.join(", "))));
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     let tried = trials.iter().filter(|trial| is_wanted(trial.name())).map(Trial::capability);

@@ -68,9 +68,7 @@ pub(crate) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
 fn plan(arguments: &CheckArguments, devices: &[Profile]) -> Result<Plan, Usage> {
     if arguments.duration < MIN_DURATION_NS {
         let given = format_ns(arguments.duration);
-        return Err(Usage(format!(
-            "{given} is too short for a check: give -D 1s or more, of which each part has half"
-        )));
+        return Err(Usage(format!("{given} is too short for a check: give -D 1s or more, half of it for each part")));
     }
     let mut plan = super::plan(&arguments.threads, Policy::Fifo)?;
     if arguments.threads.interval.is_none() && !arguments.device.is_empty() {

@@ -171,7 +171,7 @@ fn what_is_asked_wrongly_of_an_experiment_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let mut met = 0;
     for (words, expected) in [
-        (vec!["nt-timers-table3", "--case", "nope"], "there is no case \"nope\"; there are \"as it was\""),
+        (vec!["nt-timers-table3", "--case", "nope"], "there is no case \"nope\": give one of \"as it was\""),
         (vec!["nt-timers-table3", "--set", "clock.speed=1ms"], "--set clock.speed=1ms: unknown field `speed`"),
         (vec!["nt-timers-table3", "--set", "clock"], "write it as KEY=VALUE"),
         (vec!["nt-timers-table3", "--set", "machine.quantum=20"], "a length of time with its unit, such as \"20ms\""),

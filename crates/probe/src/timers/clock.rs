@@ -73,7 +73,7 @@ impl std::str::FromStr for MethodClock {
         let short = short.trim_start_matches("clock_");
         MethodClock::ALL.into_iter().find(|clock| clock.name() == short).ok_or_else(|| {
             let names = MethodClock::ALL.map(MethodClock::name);
-            format!("`{name}` is not a clock to wait on: there are {}", names.join(", "))
+            format!("`{name}` is not a clock to wait on: give one of {}", names.join(", "))
         })
     }
 }

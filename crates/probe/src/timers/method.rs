@@ -96,7 +96,7 @@ impl std::str::FromStr for TimerMethod {
     fn from_str(name: &str) -> Result<TimerMethod, String> {
         TimerMethod::ALL.into_iter().find(|way| way.name() == name).ok_or_else(|| {
             let names: Vec<&str> = TimerMethod::ALL.iter().map(|way| way.name()).collect();
-            format!("`{name}` is not a way to wait: there are {}", names.join(", "))
+            format!("`{name}` is not a way to wait: give one of {}", names.join(", "))
         })
     }
 }

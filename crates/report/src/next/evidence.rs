@@ -76,7 +76,7 @@ pub fn above_ordinary(
     }
     let why = why_above(twice_ns, recorder.stage);
     let command = same_with(document, &(why + &as_written(words, "", "--sample-rate")), known_loads)?;
-    let purpose = "leaves out what only went its ordinary way through the kernel, if twice the time is soon enough";
+    let purpose = "leaves out what merely took the ordinary path through the kernel, if twice the threshold will do";
     Some(NextStep::new(purpose, command))
 }
 

@@ -188,7 +188,7 @@ impl Experiment {
                 let names = || self.cases.iter().map(|case| format!("{:?}", case.0)).collect::<Vec<_>>().join(", ");
                 found.ok_or_else(|| match self.cases.len() {
                     0 | 1 => format!("there is no case {name:?}, and no other"),
-                    _ => format!("there is no case {name:?}; there are {}", names()),
+                    _ => format!("there is no case {name:?}: give one of {}", names()),
                 })
             }
         }

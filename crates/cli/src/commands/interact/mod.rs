@@ -102,7 +102,7 @@ fn check_kinds(arguments: &InteractArguments, script: Option<&Script>) -> anyhow
     let Some((option, kind)) = strange else { return Ok(()) };
     let known: Vec<&str> = known.into_iter().collect();
     let meant = did_you_mean(nearest(kind, &known).as_deref());
-    Err(Usage(format!("{option}: no input is of the kind `{kind}`{meant}: there are {}", known.join(", "))).into())
+    Err(Usage(format!("{option}: there is no kind of input `{kind}`{meant}: give one of {}", known.join(", "))).into())
 }
 
 fn via(arguments: &InteractArguments) -> anyhow::Result<Via> {

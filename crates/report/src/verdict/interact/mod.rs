@@ -47,9 +47,8 @@ impl InteractReport<'_> {
         if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
             let share = percent(cause.ns, waited);
-            let part = if share > 50.0 { "most" } else { "the largest part" };
             let on = shortened(&cause.on.words(), MAX_SHOWN);
-            verdict.push_str(&format!("; {part} of the waiting was {on} ({share:.0} %)"));
+            verdict.push_str(&format!("; largest cause of the waiting: {on} ({share:.0} %)"));
         }
         verdict.push('.');
         verdict.push_str(&self.start_in_words());

@@ -130,7 +130,7 @@ pub fn chosen(rows: Vec<RowPlan>, tables: &[u8], names: &[String]) -> Result<Vec
             }
         }
         let meant = did_you_mean(nearest(&wanted[unknown], &known).as_deref());
-        return Err(format!("there is no row `{}`{meant}: there are {}", names[unknown], known.join(", ")));
+        return Err(format!("there is no row `{}`{meant}: give one of {}", names[unknown], known.join(", ")));
     }
     rows.retain(|row| wanted.is_empty() || wanted.contains(&row.id));
     Ok(rows)
@@ -200,12 +200,12 @@ mod tests {
         assert_eq!(chosen(&[1, 2], &["thr 8", "INT"]).unwrap(), ["1 int", "1 thr-8", "2 int", "2 thr-8"]);
         let refused = chosen(&[3], &["int"]).unwrap_err();
         assert!(
-            refused.starts_with("there is no row `int`: there are res-1-7, ") && !refused.contains('\n'),
+            refused.starts_with("there is no row `int`: give one of res-1-7, ") && !refused.contains('\n'),
             "{refused}"
         );
         let misspelt = chosen(&[3], &["res 3/61"]).unwrap_err();
         assert!(
-            misspelt.starts_with("there is no row `res 3/61` (did you mean `res-3-16`?): there are "),
+            misspelt.starts_with("there is no row `res 3/61` (did you mean `res-3-16`?): give one of "),
             "{misspelt}"
         );
     }
