@@ -41,6 +41,14 @@ impl Standing {
         }
     }
 
+    /// How many more runs of A and of B a verdict takes at least.
+    pub fn more_runs(self) -> [usize; 2] {
+        match self {
+            Standing::TooFewRuns { more } => more,
+            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
+        }
+    }
+
     /// What a reader must know about it.
     pub(crate) fn note(self, is_paired: bool) -> Option<&'static str> {
         match self {

@@ -62,10 +62,7 @@ impl<'a> CompareAnswer<'a> {
             let ratio = RatioRow::new(stage.ratios.get(by)?);
             Some(Decision { stage: stage.stage.name(), measure: measure(stage), ratio })
         });
-        let [more_runs_a, more_runs_b] = match comparison.standing {
-            Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
-        };
+        let [more_runs_a, more_runs_b] = comparison.standing.more_runs();
         let these_runs = comparison.overall().name();
         CompareAnswer {
             schema: "punctual.compare/1",

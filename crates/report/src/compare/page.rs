@@ -3,18 +3,19 @@
 use super::causes::causes_section;
 use super::counts::counts_section;
 use super::devices::{CANNOT_BE_TOLD, device_name, is_untold};
+use super::ratios::{ratio_picture, ratio_section, row_of};
 use super::text::{
     REQUESTS_DECIDE_NOTHING, TOO_FEW, load_of_side, no_difference_below, nothing_else_differs, requests_of_sides,
 };
-use super::words::{MAX_TOLD, factor, of_stage, outcome, told, values};
+use super::words::{factor, of_stage, outcome, values};
 use crate::NextStep;
 use crate::answer::value;
 use crate::compare::{CompareAnswer, measure};
 use crate::device::are_of_several_origins;
-use crate::encode::html::intervals::{Interval, IntervalRow, Intervals, Judged, Unit};
+use crate::encode::html::intervals::IntervalRow;
 use crate::encode::html::setting::began;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::encode::html::{Block, Page, Section};
 use crate::layout::rate;
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures, warnings};
@@ -22,7 +23,7 @@ use crate::recording::requests::requests_block;
 use crate::recording::together::together;
 use crate::verdict::compare::comparison_verdict;
 use punctual_comparison::{
-    Comparison, DeviceComparison, Difference, FIGURES, Outcome, Ratio, Side, SideSummary, StageComparison, Standing,
+    Comparison, DeviceComparison, Difference, FIGURES, Outcome, Side, SideSummary, StageComparison, Standing,
 };
 use punctual_recording::{Document, Stage};
 
@@ -98,33 +99,6 @@ pub(crate) fn blind(parts: &[(String, &Document)]) -> Vec<String> {
     blind
 }
 
-/// How to read a picture of ratios, if it is about the systems.
-pub(crate) const SHOWS_A_DIFFERENCE: &str =
-    "An interval that does not reach 1 shows a difference; one that does leaves it open.";
-
-fn judged(outcome: Outcome) -> Judged {
-    match outcome {
-        Outcome::Worse => Judged::Bad,
-        Outcome::Better => Judged::Good,
-        Outcome::NoDifference => Judged::Open,
-    }
-}
-
-pub(crate) fn row_of(name: String, ratio: &Ratio) -> IntervalRow {
-    // A limit that says nothing would stretch the axis until nothing else could be distinguished; without both limits
-    // there is nothing to draw.
-    let low = Some(ratio.low).filter(|low| *low > 1.0 / MAX_TOLD);
-    let high = Some(ratio.high).filter(|high| *high < MAX_TOLD);
-    let estimate = low.or(high).map(|_| ratio.estimate);
-    IntervalRow {
-        name,
-        interval: Interval { low, estimate, high },
-        want: None,
-        verdict: told(ratio).to_owned(),
-        judged: judged(ratio.outcome()),
-    }
-}
-
 fn several_measures(comparison: &Comparison) -> bool {
     comparison.stages.iter().any(|stage| stage.measure != comparison.stages[0].measure)
 }
@@ -150,17 +124,8 @@ fn ratios(comparison: &Comparison) -> Section {
         })
         .collect();
     let picture = |id: &str, title: &str, rows: Vec<IntervalRow>| {
-        Block::Picture(Picture {
-            id: format!("ratio-{id}"),
-            title: title.to_owned(),
-            caption: "B to A: to the right of 1, B is later. All limits hold at once with 95 % probability.".to_owned(),
-            drawing: Drawing::Intervals(Intervals {
-                unit: Unit::Factor,
-                axis: "B as a multiple of A".to_owned(),
-                rows,
-                against: Some((1.0, "the same".to_owned())),
-            }),
-        })
+        let caption = "B to A: to the right of 1, B is later. All limits hold at once with 95 % probability.";
+        ratio_picture(id, title, caption, "B as a multiple of A", rows)
     };
     let mut blocks = Vec::new();
     if !total_rows.is_empty() {
@@ -169,16 +134,8 @@ fn ratios(comparison: &Comparison) -> Section {
     if !stage_rows.is_empty() {
         blocks.push(picture("stages", "Each stage, by the figure that tells most.", stage_rows));
     }
-    Section {
-        id: "ratio".into(),
-        title: "How many times as late".into(),
-        lead: if comparison.standing == Standing::Systems {
-            SHOWS_A_DIFFERENCE.into()
-        } else {
-            "Of these runs only, and as if runs differed no more than usual: no verdict on the systems.".into()
-        },
-        blocks,
-    }
+    let only = "Of these runs only, and as if runs differed no more than usual: no verdict on the systems.";
+    ratio_section("How many times as late", (comparison.standing != Standing::Systems).then_some(only), blocks)
 }
 
 fn shares(comparison: &Comparison, parts: &[(String, &Document)]) -> Section {
@@ -424,18 +381,5 @@ mod tests {
         let host = one.provenance.host.name.clone().unwrap();
         let said = context(&[&one, &one, &other].map(|document| (String::new(), document)));
         assert!(said.starts_with(&format!("punctual compare · {host}, other · ")), "{said}");
-    }
-
-    #[test]
-    fn a_limit_that_is_none_makes_no_axis() {
-        let row = |low: f64, high: f64| {
-            let ratio =
-                Ratio { figure: FIGURES[0], low, estimate: 1.5, high, same_within: 1.05, p: 1.0, findable: 2.0 };
-            row_of("total".to_owned(), &ratio).interval
-        };
-        let whole = |low, estimate, high| Interval { low, estimate, high };
-        assert_eq!(row(0.5, 4.0), whole(Some(0.5), Some(1.5), Some(4.0)));
-        assert_eq!(row(0.5, 1e15), whole(Some(0.5), Some(1.5), None));
-        assert_eq!(row(1e-11, 1e15), whole(None, None, None));
     }
 }

@@ -1,16 +1,16 @@
 //! The page of `punctual compare --html` for several sides, each compared with the first.
 
 use super::devices::device_name;
-use super::page::SHOWS_A_DIFFERENCE;
+use super::ratios::{ratio_picture, ratio_section, row_of};
 use super::several::{CompareSidesAnswer, devices_beside, several_notes, standing_in_words};
 use super::sides::label;
 use crate::NextStep;
 use crate::answer::value;
-use crate::compare::page::{blind, context, documents, each_once, row_of, sides_table, times_as_often};
+use crate::compare::page::{blind, context, documents, each_once, sides_table, times_as_often};
 use crate::compare::{factor, measure};
-use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
+use crate::encode::html::intervals::IntervalRow;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::encode::html::{Block, Page, Section};
 use crate::recording::over_time::{Recorded, over_time};
 use crate::recording::page::{marks, share_pictures};
 use crate::verdict::compare::sides_verdict;
@@ -52,30 +52,11 @@ fn ratios(found: &[Shared]) -> Section {
             },
         ));
     }
-    let drawing = Drawing::Intervals(Intervals {
-        unit: Unit::Factor,
-        axis: "multiple of A".to_owned(),
-        rows,
-        against: Some((1.0, "the same".to_owned())),
-    });
     let caption = "To the right of 1 a side is later than A. All limits of a side hold at once.";
-    let picture = Picture {
-        id: "ratio-total".to_owned(),
-        title: "The total latency of each side.".to_owned(),
-        caption: caption.to_owned(),
-        drawing,
-    };
+    let picture = ratio_picture("total", "The total latency of each side.", caption, "multiple of A", rows);
     let is_verdict = found.iter().all(|shared| shared.comparison.standing == Standing::Systems);
-    Section {
-        id: "ratio".into(),
-        title: "How many times as late as A".into(),
-        lead: if is_verdict {
-            SHOWS_A_DIFFERENCE.into()
-        } else {
-            "Where a side has too few runs, this is about these runs only: no verdict on the systems.".into()
-        },
-        blocks: vec![Block::Picture(picture)],
-    }
+    let only = "Where a side has too few runs, this is about these runs only: no verdict on the systems.";
+    ratio_section("How many times as late as A", (!is_verdict).then_some(only), vec![picture])
 }
 
 fn shares(found: &[Shared], parts: &[(String, &Document)]) -> Section {

@@ -50,10 +50,7 @@ pub struct CompareInteractAnswer<'a> {
 impl<'a> CompareInteractAnswer<'a> {
     /// The answer for programs, with what to run next and the exit code of the command that made it.
     pub fn new(comparison: &'a InputComparison, next: Vec<NextStep>, exit_code: u8) -> CompareInteractAnswer<'a> {
-        let [more_runs_a, more_runs_b] = match comparison.standing {
-            Standing::TooFewRuns { more } => more,
-            Standing::Systems | Standing::OneAfterTheOther | Standing::OtherPace | Standing::OtherThreads => [0, 0],
-        };
+        let [more_runs_a, more_runs_b] = comparison.standing.more_runs();
         CompareInteractAnswer {
             schema: "punctual.compare-interact/1",
             verdict: inputs_verdict(comparison),

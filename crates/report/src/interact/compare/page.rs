@@ -5,11 +5,11 @@ use super::text::near_in_words;
 use super::words::{cause_in_words, difference, label_in_words, limits, signed, value};
 use crate::NextStep;
 use crate::answer::value as json;
-use crate::compare::{SHOWS_A_DIFFERENCE, blind, context, differences_block, outcome, row_of};
-use crate::encode::html::intervals::{IntervalRow, Intervals, Unit};
+use crate::compare::{blind, context, differences_block, outcome, ratio_picture, ratio_section, row_of};
+use crate::encode::html::intervals::IntervalRow;
 use crate::encode::html::setting::provenance;
 use crate::encode::html::table::{Column, Table, Value};
-use crate::encode::html::{Block, Drawing, Page, Picture, Section};
+use crate::encode::html::{Block, Page, Section};
 use crate::layout::as_fine_percent;
 use crate::verdict::interact::compare::inputs_verdict;
 use punctual_comparison::Standing;
@@ -59,27 +59,12 @@ fn ratios(comparison: &InputComparison) -> Section {
             kind.figures.iter().map(move |figure| row_of(named(figure), &figure.ratio))
         })
         .collect();
-    let picture = Picture {
-        id: "ratio-kinds".to_owned(),
-        title: "Each kind of input, from input to seen.".to_owned(),
-        caption: "B to A: to the right of 1, B is slower. All limits hold at once with 95 % probability.".to_owned(),
-        drawing: Drawing::Intervals(Intervals {
-            unit: Unit::Factor,
-            axis: "B as a multiple of A".to_owned(),
-            rows,
-            against: Some((1.0, "the same".to_owned())),
-        }),
-    };
-    Section {
-        id: "ratio".into(),
-        title: "How many times as slow".into(),
-        lead: if comparison.standing == Standing::Systems {
-            SHOWS_A_DIFFERENCE.into()
-        } else {
-            "Of these runs only, and as if runs differed no more than usual: no verdict on the programs.".into()
-        },
-        blocks: vec![Block::Picture(picture)],
-    }
+    let caption = "B to A: to the right of 1, B is slower. All limits hold at once with 95 % probability.";
+    let title = "Each kind of input, from input to seen.";
+    let picture = ratio_picture("kinds", title, caption, "B as a multiple of A", rows);
+    let only = "Of these runs only, and as if runs differed no more than usual: no verdict on the programs.";
+    let is_of_runs = comparison.standing != Standing::Systems;
+    ratio_section("How many times as slow", is_of_runs.then_some(only), vec![picture])
 }
 
 fn figures_table<'a>(
