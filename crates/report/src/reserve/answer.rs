@@ -99,7 +99,7 @@ struct TrialRow {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct CountsRow {
+pub(super) struct CountsRow {
     /// All that were due: those on time, late and missing.
     jobs: u64,
     on_time: u64,
@@ -158,7 +158,7 @@ pub(super) fn reservation(reservation: Reservation) -> ReservationRow {
     ReservationRow { budget_ns, period_ns, share_thousandths: reservation.share_thousandths() }
 }
 
-fn counts(counts: &AttemptCounts) -> CountsRow {
+pub(super) fn counts(counts: &AttemptCounts) -> CountsRow {
     let jobs @ Jobs { on_time, late, missing } = counts.jobs();
     CountsRow {
         jobs: jobs.all(),

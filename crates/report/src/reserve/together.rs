@@ -1,6 +1,7 @@
 //! Reservations of several soft devices that work at once, or of several threads: as text and for programs.
 
 use super::ReserveEnd;
+use super::answer::{CountsRow, counts};
 use super::counts::Columns;
 use super::text::{BYSTANDER, OWN, compared};
 use super::words::{beside, in_words};
@@ -262,36 +263,16 @@ struct DeviceRow<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MeasuredRow {
-    /// All that were due: those on time, late and missing.
-    jobs: u64,
-    on_time: u64,
-    late: u64,
-    missing: u64,
-    /// How many of the late and missing ones the host may account for.
-    by_host: u64,
-    /// Besides the jobs: how many more nobody saw, which were late or on time.
-    unseen: u64,
-    /// Besides the jobs: how many more were released while the thread did not sleep, and were on time, late or missing.
-    unclear: u64,
-    /// How many of the jobs were worked off without a sleep before them.
-    caught_up: u64,
-    worst_response_ns: u64,
+    #[serde(flatten)]
+    counts: CountsRow,
     cpu_thousandths: u64,
 }
 
 impl<'a> TogetherAnswer<'a> {
     /// The answer.
     pub fn new(report: &'a TogetherReport<'a>) -> TogetherAnswer<'a> {
-        let measured = |(counts, share): &(AttemptCounts, u64)| MeasuredRow {
-            jobs: counts.jobs().all(),
-            on_time: counts.jobs().on_time,
-            late: counts.jobs().late,
-            missing: counts.jobs().missing,
-            by_host: counts.by_host(),
-            unseen: counts.unseen(),
-            unclear: counts.unclear(),
-            caught_up: counts.caught_up(),
-            worst_response_ns: counts.worst_response_ns(),
+        let measured = |(of_round, share): &(AttemptCounts, u64)| MeasuredRow {
+            counts: counts(of_round),
             cpu_thousandths: *share,
         };
         let rows = report.rows.iter().map(|row| DeviceRow {
