@@ -74,7 +74,7 @@ impl Horizon {
     /// [`crate::Error::Question`], in a sentence.
     pub fn parse(text: &str) -> Result<Horizon, crate::Error> {
         let wrong = || {
-            let message = format!("`{text}` is no horizon: write hour, day, week, or a duration such as 30m");
+            let message = format!("`{text}` is not a horizon: write hour, day, week, or a duration such as 30m");
             crate::Error::Question(message)
         };
         match text {

@@ -150,14 +150,14 @@ impl Loops {
         let names = names.join(", ");
         if counted.is_empty() {
             return Err(Error::Recording(format!(
-                "the cycles of {names} cannot be counted: nothing says which wakeups begin one; `punctual report --limit \
+                "the cycles of {names} cannot be counted: nothing shows which wakeups begin one; `punctual report --limit \
                  response:max=TIME` judges each wakeup by a time instead"
             )));
         }
         self.inputs = counted;
         for input in self.inputs.iter_mut().filter(|_| !uncounted.is_empty()) {
             let is = agreeing(uncounted.len(), "is", "are");
-            input.cautions.push(format!("{names} {is} left out: nothing says which wakeups begin a cycle"));
+            input.cautions.push(format!("{names} {is} left out: nothing shows which wakeups begin a cycle"));
         }
         Ok(self)
     }

@@ -105,7 +105,7 @@ fn what_punctual_itself_rested_is_left_out() {
         verdict.starts_with("Audio fails about every ") && verdict.contains(" punctual's own threads rested "),
         "{verdict}"
     );
-    assert!(verdict.ends_with("what they rested is left out."), "{verdict}");
+    assert!(verdict.ends_with("the time that they rested is left out."), "{verdict}");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn what_is_wanted_of_a_loop_that_does_not_fail_is_said_to_be_assumed() {
         answer(&inputs, &question).unwrap().verdict
     };
     let slow = Profile { period_ns: 2 * MS, ..profile.clone() };
-    let assumed = "That is for one overrun in 60 min at most, which is assumed: `--want` says what you expect.";
+    let assumed = "That assumes that at most one overrun in 60 min is acceptable: `--want` says what you expect.";
     for (device, is_said) in [(slow.clone(), true), (slow.with_want(60), false), (profile, false)] {
         let said = verdict(device);
         assert_eq!(said.ends_with(assumed), is_said, "{said}");
@@ -311,7 +311,7 @@ fn a_loop_whose_cycles_are_not_counted_is_left_out() {
     let error = loops(&path, None).unwrap().unwrap().held_against(document, &untold).unwrap_err().to_string();
     assert!(
         error.contains(
-            "the cycles of loop fifo:80 cannot be counted: nothing says which wakeups begin one; `punctual report"
+            "the cycles of loop fifo:80 cannot be counted: nothing shows which wakeups begin one; `punctual report"
         ),
         "{error}"
     );
@@ -322,7 +322,7 @@ fn a_loop_whose_cycles_are_not_counted_is_left_out() {
     assert_eq!(kept.inputs.len(), 1);
     assert_eq!(
         kept.inputs[0].cautions[1],
-        "helper (SCHED_OTHER) is left out: nothing says which wakeups begin a cycle"
+        "helper (SCHED_OTHER) is left out: nothing shows which wakeups begin a cycle"
     );
 }
 

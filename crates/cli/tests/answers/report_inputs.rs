@@ -130,7 +130,7 @@ fn a_limit_on_a_quantile_of_few_inputs_says_that_it_judged_the_longest() {
         let answer = json(&run(directory.path(), &["report", &name, "--limit", "p99=16ms", "--json"]));
         answer["verdict"].as_str().unwrap().to_owned()
     };
-    let said = " It takes 100 inputs to tell p99 of all from the longest: of 40 inputs, the longest was judged.";
+    let said = " It takes 100 inputs to tell p99 of all from the longest, so the longest of 40 inputs was judged.";
     let (few, many) = (verdict(40), verdict(100));
     assert!(few.ends_with(said) && !many.contains("It takes"), "{few} {many}");
 }

@@ -102,7 +102,7 @@ fn where_no_wakeup_was_measured_it_does_not_say_that_none_was_late() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory.path().join("a.punctual"), 0, &summary(0, 0), completed());
     let text = stdout(&run(directory.path(), &["why", "a.punctual"]));
-    assert!(text.starts_with("No wakeup was measured, so that nothing can be said of late ones."), "{text}");
+    assert!(text.starts_with("No wakeup was measured, so nothing can be said of late ones."), "{text}");
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn what_was_lost_to_slow_writing_is_counted_apart() {
     write(&directory.path().join("a.punctual"), 1, &counted, completed());
     let text = stdout(&run(directory.path(), &["why", "a.punctual", "--all"]));
     assert!(text.contains("without evidence 9 (5 of them not written)"), "{text}");
-    assert!(text.contains("of 10 late wakeups 4 left no evidence because the budget was used up"), "{text}");
-    assert!(text.contains("of 10 late wakeups 5 left no evidence because it could not be written"), "{text}");
+    assert!(text.contains("4 of 10 late wakeups left no evidence because the budget was used up"), "{text}");
+    assert!(text.contains("5 of 10 late wakeups left no evidence because it could not be written"), "{text}");
     // The page says everything that the text says about what is missing.
     assert_eq!(code(&run(directory.path(), &["why", "a.punctual", "--html", "a.html"])), 0);
     let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
@@ -141,7 +141,7 @@ fn what_is_left_out_is_counted_once() {
             "{text}"
         );
         assert!(text.contains("late 25   kept 5 (0 of them void)   without evidence 20   "), "{text}");
-        assert!(text.contains("of 25 late wakeups 20 had no evidence yet when this was counted"), "{text}");
+        assert!(text.contains("20 of 25 late wakeups had no evidence yet when this was counted"), "{text}");
     }
     // The last count is older than the episodes, though the recording ended.
     let text = told("c.punctual", RecorderSummary { over_budget: 1, ..summary(10, 4) }, 19, completed());

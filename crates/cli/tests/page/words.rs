@@ -60,7 +60,7 @@ fn the_page_of_causes_says_what_left_no_evidence() {
     let output =
         punctual().current_dir(directory.path()).args(["why", "why.punctual", "--html", "a.html"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = format!("of {} late wakeups 114 left no evidence", late + 114);
+    let said = format!("114 of {} late wakeups left no evidence", late + 114);
     assert!(text.contains(&said), "{text}{}", stderr(&output));
     let page = std::fs::read_to_string(directory.path().join("a.html")).unwrap();
     assert!(page.contains(&said));

@@ -13,8 +13,7 @@ const MAX_NAMED: usize = 4;
 const MAX_FAILING: usize = 3;
 
 /// What comes last where the instrument itself was a reason for missed periods.
-const RESTED: &str =
-    "punctual's own threads rested meanwhile, so that others had some of their CPU: what they rested is left out.";
+const RESTED: &str = "punctual's own threads rested meanwhile, so that others had some of their CPU: the time that they rested is left out.";
 
 /// The verdict on everything that was asked.
 pub(super) fn in_words(inputs: &[Input], groups: &[Group]) -> String {
@@ -135,7 +134,7 @@ fn what_is_assumed(groups: &[Group]) -> Option<String> {
     let is_assumed =
         |answer: &&DeviceAnswer| answer.underruns.outcome != Outcome::Fails && answer.device.want_is_assumed();
     let want = format_seconds(loops.find(is_assumed)?.device.want_s as f64);
-    Some(format!("That is for one overrun in {want} at most, which is assumed: `--want` says what you expect."))
+    Some(format!("That assumes that at most one overrun in {want} is acceptable: `--want` says what you expect."))
 }
 
 /// How the overruns of a loop were counted that did not sleep before its next period began.

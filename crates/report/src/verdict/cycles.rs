@@ -110,7 +110,7 @@ impl LoopCycles {
     /// The sentence about the others; empty if there are none.
     fn untold(&self) -> String {
         self.untold_names().map_or_else(String::new, |names| {
-            format!("The cycles of {names} cannot be counted: nothing says which wakeups begin one.")
+            format!("The cycles of {names} cannot be counted: nothing shows which wakeups begin one.")
         })
     }
 
@@ -205,7 +205,7 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         let may_be_within = match sum(&CycleCount::may_have_begun_within) {
             0 => String::new(),
             left => {
-                format!("; unseen wakeups account for all but {}, into which a cycle may have lasted", grouped(left))
+                format!("; unseen wakeups account for all but {}, during which a cycle may have gone on", grouped(left))
             }
         };
         return format!(" Of {periods} {} began without a wakeup that was seen{may_be_within}.", grouped(without));
@@ -275,7 +275,7 @@ fn slept(rows: &[(&str, &CycleCount)]) -> String {
         0 => String::new(),
         slept => format!(
             " In {} the thread slept within its cycle: for something, such as a lock, or in a control group that was frozen, which looks the \
-             same. Of a recording made with --why, `punctual why` says which.",
+             same. If it was recorded with --why, `punctual why` says which.",
             counted(slept, "overrun")
         ),
     }

@@ -211,7 +211,7 @@ fn over_limits(document: &Document) -> Vec<String> {
         }
         if let Some(takes) = limit.takes_more_than(wakeups) {
             sentences.push(format!(
-                "It takes {} wakeups to tell {} from the maximum: of these {}, the maximum was judged.",
+                "It takes {} wakeups to tell {} from the maximum, so the maximum of these {} was judged.",
                 grouped(takes),
                 limit.what,
                 grouped(wakeups)

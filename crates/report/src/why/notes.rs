@@ -217,7 +217,7 @@ fn nesting_unknown(report: &WhyReport<'_>) -> Option<String> {
     let untold = report.episodes.iter().filter(|episode| !episode.nesting_known).count();
     (untold > 0).then(|| {
         format!(
-            "in {} the kernel's count of nested interrupts was not read, or not rightly: interrupts and \
+            "in {} the kernel's count of nested interrupts was not read, or was read wrongly: interrupts and \
              softirqs are known by their beginnings and ends alone, and one whose end was missed seems to go on",
             counted(untold, "episode")
         )
@@ -230,7 +230,7 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
     let late = || counted(recorder.late, &format!("late {}", report.nouns().0));
     if report.missing() > 0 {
         notes.push(format!(
-            "the recorder kept {}, and {} of them {} gone from the recording: what follows is of the rest",
+            "the recorder kept {}, and {} of them {} gone from the recording: what follows covers the rest",
             counted(recorder.kept, "episode"),
             grouped(report.missing()),
             agreeing(report.missing(), "is", "are")
@@ -242,35 +242,35 @@ fn not_kept(report: &WhyReport<'_>, recorder: &RecorderSummary) -> Vec<String> {
             format!(", such as --why {threshold}, which about as many exceeded as were kept")
         });
         notes.push(format!(
-            "of {} {} left no evidence because the budget was used up: a higher --why threshold keeps those that matter{such}",
-            late(),
-            grouped(recorder.over_budget)
+            "{} of {} left no evidence because the budget was used up: a higher --why threshold keeps those that matter{such}",
+            grouped(recorder.over_budget),
+            late()
         ));
     }
     if recorder.writing_behind > 0 {
         notes.push(format!(
-            "of {} {} left no evidence because it could not be written, or not as fast as it came: a higher --why threshold \
+            "{} of {} left no evidence because it could not be written, or not as fast as it came: a higher --why threshold \
              keeps those that matter",
-            late(),
-            grouped(recorder.writing_behind)
+            grouped(recorder.writing_behind),
+            late()
         ));
     }
     if recorder.unwritten_yet() > 0 {
         notes.push(format!(
-            "of {} {} had no evidence yet when this was counted, or had not been looked at",
-            late(),
-            grouped(recorder.unwritten_yet())
+            "{} of {} had no evidence yet when this was counted, or had not been looked at",
+            grouped(recorder.unwritten_yet()),
+            late()
         ));
     }
     if recorder.stage == Stage::Request && recorder.requests.is_none() {
-        notes.push("how many requests there were in all is not in this recording".to_owned());
+        notes.push("this recording does not say how many requests there were in all".to_owned());
     }
     if let Some(times) = super::request_times::times_in_words(recorder) {
         notes.push(format!("all recognised requests, late or not: {times}"));
     }
     if recorder.without_end > 0 {
         notes.push(format!(
-            "not in this: {} with more waits than can be followed, and none that is known to be for more work",
+            "not included: {} with more waits than can be followed, none of which is known to be for more work",
             counted(recorder.without_end, "request")
         ));
     }
@@ -296,7 +296,7 @@ mod tests {
         let all: Vec<&String> = notes.all().collect();
         let [first, second, third] = all[..] else { panic!("{all:?}") };
         assert_eq!((first.as_str(), third.as_str()), ("the load failed", "not seen: what the host takes"), "{all:?}");
-        assert!(second.starts_with("of 3 late wakeups 2 left no evidence because the budget"), "{second}");
+        assert!(second.starts_with("2 of 3 late wakeups left no evidence because the budget"), "{second}");
         assert_eq!(notes.of_this_recording().len(), 2);
     }
 

@@ -38,7 +38,7 @@ fn the_verdict_names_who_ran_over_or_says_that_nobody_did() {
         "arm fifo:80 took longer than 1.00 ms in 2 to 11 or more of 59,998 cycles, the longest seen 2.31 ms. Of 60,010 periods 11 began before the \
          previous cycle had ended; 1 more began without a wakeup that was seen. If the loop skips missed periods, each run of them is one \
          overrun. If it catches up, each is an overrun. In 1 overrun the thread slept within its cycle: for something, such as a lock, or in a control \
-         group that was frozen, which looks the same. Of a recording made with --why, `punctual why` says which."
+         group that was frozen, which looks the same. If it was recorded with --why, `punctual why` says which."
     );
     let mut held = over.clone();
     held.by_name.get_mut("arm fifo:80").unwrap().held = 2;
@@ -108,7 +108,7 @@ fn periods_that_unseen_wakeups_leave_over_are_no_cycles_that_were_kept() {
     assert_eq!(
         hidden.verdict(),
         "arm fifo:80 took longer than 1.00 ms in 0 to 3 or more of 11,984 cycles, the longest seen 860 us. Of 12,000 periods 16 began \
-         without a wakeup that was seen; unseen wakeups account for all but 3, into which a cycle may have lasted."
+         without a wakeup that was seen; unseen wakeups account for all but 3, during which a cycle may have gone on."
     );
     assert!(hidden.text().contains(" 0 to 3 or more "), "{}", hidden.text());
     let unjudged = hidden.judge(1_000_000);

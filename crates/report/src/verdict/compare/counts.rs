@@ -83,7 +83,7 @@ fn untold_in_words(row: &CountComparison, name: char) -> String {
         count.untold.map(|untold| match untold {
             Untold::NoneRecognised => format!("a run of {name} recognised none"),
             Untold::MostlyUnknown => {
-                format!("of more than half of those in a run of {name} it is not known how long they took")
+                format!("it is not known how long more than half of those in a run of {name} took")
             }
         })
     };

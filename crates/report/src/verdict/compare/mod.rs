@@ -59,7 +59,7 @@ pub fn comparison_verdict(comparison: &Comparison) -> String {
     if let Some((_, by)) = comparison.decided_by
         && by + 1 < total.ratios.len()
     {
-        verdict += " Further out in the tail these data cannot tell.";
+        verdict += " These data say nothing further out in the tail.";
     }
     verdict += &other_way_round(comparison, total);
     verdict += &other_stages(comparison);

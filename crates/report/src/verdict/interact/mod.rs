@@ -114,7 +114,7 @@ impl InteractReport<'_> {
             let (takes, of) = (counted(limit.takes_more_than(inputs)?, "input"), counted(inputs, "input"));
             let what = &limit.what;
             Some(format!(
-                " It takes {takes} to tell {what} of {kind} from the longest: of {of}, the longest was judged."
+                " It takes {takes} to tell {what} of {kind} from the longest, so the longest of {of} was judged."
             ))
         });
         told.collect()

@@ -92,18 +92,18 @@ impl WhyReport<'_> {
             ),
             (false, true) => match self.followed.filter(|(wakeups, ns)| *wakeups < ns / SECOND_NS) {
                 Some((wakeups, ns)) => format!(
-                    "{}, but there {} only {} in {}, and a thread that never sleeps has none: what keeps such a one from its CPU \
-                     is shown by `punctual log --events sched,irq,softirq -D 2s`.",
+                    "{}, but there {} only {} in {}, and a thread that never sleeps has none: \
+                     `punctual log --events sched,irq,softirq -D 2s` shows what keeps such a thread from its CPU.",
                     self.none_late(),
                     agreeing(wakeups, "was", "were"),
                     counted(wakeups, "wakeup"),
                     format_ns(ns),
                 ),
                 None if self.measured_nothing => {
-                    "No wakeup was measured, so that nothing can be said of late ones.".to_owned()
+                    "No wakeup was measured, so nothing can be said of late ones.".to_owned()
                 }
                 None if self.recognised_none() => format!(
-                    "{}, so that nothing can be said of late ones: no thread was seen to come back to where it waits for more work. \
+                    "{}, so nothing can be said of late ones: no thread was seen to come back to where it waits for more work. \
                      {INSTEAD}",
                     self.none_late()
                 ),

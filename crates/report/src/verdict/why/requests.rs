@@ -41,7 +41,7 @@ impl WhyReport<'_> {
         let ended = recorder.ended_threads;
         if is_much(ended, all) {
             untold.push(format!(
-                "{} that {} may each have worked on one that another read",
+                "{} that {} may each have worked on a request that another thread read",
                 counted(ended, "thread"),
                 agreeing(ended, "has ended", "have ended"),
             ));
@@ -377,7 +377,7 @@ pub(super) mod tests {
         let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
         let in_time = "None of the 375 requests that were recognised took longer than 20.0 ms";
         let assumed = "where 373 of all 375 begin and end is only assumed";
-        let threads = "120 threads that have ended may each have worked on one that another read";
+        let threads = "120 threads that have ended may each have worked on a request that another thread read";
         let parts = "begin at a timer of what may be a server, and may be only parts of requests";
         for (counts, expected) in [
             ((0, 0, 0), None),
@@ -456,7 +456,7 @@ pub(super) mod tests {
             report.verdict()
         };
         let none = told(Some(0));
-        let begins = "No request was recognised, so that nothing can be said of late ones: no thread";
+        let begins = "No request was recognised, so nothing can be said of late ones: no thread";
         assert!(none.starts_with(begins) && none.contains("(--comm), or --why-stage total"), "{none}");
         assert_eq!(told(Some(1)), "The one request that was recognised took no longer than 15.0 ms.");
         assert_eq!(told(Some(1_047)), "None of the 1,047 requests that were recognised took longer than 15.0 ms.");

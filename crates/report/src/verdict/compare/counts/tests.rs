@@ -162,7 +162,7 @@ fn requests_of_which_nothing_can_be_said_are_not_countable_and_why() {
         (
             Some(NoneRecognised),
             Some(MostlyUnknown),
-            "a run of A recognised none, and of more than half of those in a run of B it is not known how long they took",
+            "a run of A recognised none, and it is not known how long more than half of those in a run of B took",
         ),
     ] {
         let exposure = |untold: Option<Untold>| if untold.is_some() { 0 } else { 2_000 };
