@@ -129,7 +129,7 @@ impl Connection {
         const NOBODY: &str = "nobody answers there: `punctual modem serve` prints the path of its line";
         let refused = |reason: &str| Refused::because(format!("calling over {}", path.display()), reason);
         let failed = |error: Errno| refused(&plain(&error.into()));
-        let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| refused("that is no path of a line"))?;
+        let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| refused("that is not the path of a line"))?;
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !path.exists() {
             return Err(refused(NOBODY));

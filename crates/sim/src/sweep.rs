@@ -71,7 +71,7 @@ impl Axis {
         let wrong = |what: &str| Error::Sweep(format!("--sweep {text}: {what}"));
         let (name, values) = text.split_once('=').ok_or_else(|| wrong("write it as name=4..20 or name=4,8,16"))?;
         let number =
-            |part: &str| part.trim().parse::<i64>().map_err(|_| wrong(&format!("{part:?} is no whole number")));
+            |part: &str| part.trim().parse::<i64>().map_err(|_| wrong(&format!("{part:?} is not a whole number")));
         let values = if let Some((from, to)) = values.split_once("..") {
             let (to, step) = to.split_once(':').unwrap_or((to, "1"));
             let (from, to, step) = (number(from)?, number(to)?, number(step)?);
@@ -129,7 +129,7 @@ fn range(from: &str, to: &str) -> std::result::Result<Vec<String>, String> {
     let scaled = |number: &str| -> std::result::Result<i128, String> {
         let digits = format!("{}{}", number.replacen('.', "", 1), "0".repeat(most - decimals(number)));
         // Their differences and sums are no longer than the result.
-        digits.parse::<i64>().map(i128::from).map_err(|_| format!("{number:?} is no number, or too large"))
+        digits.parse::<i64>().map(i128::from).map_err(|_| format!("{number:?} is not a number, or is too large"))
     };
     let [from, to, step] = [scaled(&numbers[0].0)?, scaled(&numbers[1].0)?, scaled(&numbers[2].0)?];
     if step < 1 || to < from {

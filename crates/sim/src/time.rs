@@ -39,13 +39,13 @@ pub fn parse_span(text: &str) -> Result<Picoseconds, String> {
         "min" => 60_000_000_000_000,
         "h" => 3_600_000_000_000_000,
         "" => return Err(format!("{text:?} has no unit: write it as \"12.5ms\" or \"976.5625us\"")),
-        other => return Err(format!("{other:?} is no unit of time: use ps, ns, us, ms, s, min or h")),
+        other => return Err(format!("{other:?} is not a unit of time: use ps, ns, us, ms, s, min or h")),
     };
     let number = number.trim();
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()) && part.len() <= 18;
     if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
-        return Err(format!("{text:?} is no length of time: write it as \"12.5ms\""));
+        return Err(format!("{text:?} is not a length of time: write it as \"12.5ms\""));
     }
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().expect("digits") };
     let numerator: u128 = if fraction.is_empty() { 0 } else { fraction.parse().expect("digits") };

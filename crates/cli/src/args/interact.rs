@@ -141,7 +141,7 @@ fn patience(text: &str) -> Result<Patiences, String> {
         let (kind, time) = word
             .split_once('=')
             .filter(|(kind, _)| !kind.trim().is_empty())
-            .ok_or_else(|| format!("`{word}` is no kind and time: write key=50ms, for instance"))?;
+            .ok_or_else(|| format!("`{word}` is not a kind and a time: write key=50ms, for instance"))?;
         Ok((kind.trim().to_owned(), parse_duration(time, BareUnit::Refused)?))
     };
     text.split(',').map(one).collect::<Result<_, String>>().map(Patiences)

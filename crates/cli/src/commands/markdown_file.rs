@@ -23,7 +23,7 @@ pub(crate) fn write(file: &Path, is_answered: bool) -> u8 {
     match (text.trim_end(), is_answered) {
         ("", false) => 0,
         ("", true) => {
-            artifacts.lack(format!("cannot write {}: what was printed is no text for people", file.display()))
+            artifacts.lack(format!("cannot write {}: what was printed is not text for people", file.display()))
         }
         (text, _) => artifacts.write(file, format!("{text}\n")),
     }

@@ -206,9 +206,9 @@ fn a_markdown_file_that_cannot_be_written_is_said_to_be_so() {
     let (code, answer, error) = said("device list --export-markdown /dev/full");
     assert_eq!((code, &answer), (1, &said("device list").1), "{error}");
     assert_eq!(error, "error: cannot write /dev/full: no space left on the disk\n");
-    // What is no text for people goes into no such file; an error is said where it always is.
+    // What is not text for people goes into no such file; an error is said where it always is.
     let (code, answer, error) = said("completions bash --export-markdown a.md");
-    assert!(code == 1 && answer.contains("punctual") && error.contains("is no text for people"), "{code}: {error}");
+    assert!(code == 1 && answer.contains("punctual") && error.contains("is not text for people"), "{code}: {error}");
     let (code, _, error) = said("report nowhere.punctual --export-markdown a.md");
     assert!(code == 1 && error.lines().count() <= 2 && error.contains("nowhere.punctual"), "{code}: {error}");
     // Programs are given JSON, on failure too.

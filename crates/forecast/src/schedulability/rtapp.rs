@@ -67,10 +67,10 @@ impl Events {
         let mut events = Events::default();
         match object.get("phases") {
             Some(phases) => {
-                let phases = phases.as_object().ok_or_else(|| wrong(place, "`phases` is no object"))?;
+                let phases = phases.as_object().ok_or_else(|| wrong(place, "`phases` is not an object"))?;
                 for (phase_name, phase) in phases {
                     let place = format!("{place}, phase `{phase_name}`");
-                    let phase = phase.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
+                    let phase = phase.as_object().ok_or_else(|| wrong(&place, "it is not an object"))?;
                     let repeats = phase.get("loop").and_then(Value::as_u64).unwrap_or(1).max(1);
                     events.take(&place, phase, repeats)?;
                 }
@@ -97,7 +97,7 @@ pub(super) fn parse(text: &str) -> Result<TaskSet, Error> {
             break;
         }
         let place = format!("task `{name}`");
-        let object = value.as_object().ok_or_else(|| wrong(&place, "it is no object"))?;
+        let object = value.as_object().ok_or_else(|| wrong(&place, "it is not an object"))?;
         let events = Events::of(&place, object)?;
         let number = |key: &str| object.get(key).map(|value| microseconds(&place, key, value)).transpose();
         let runtime = number("dl-runtime")?;

@@ -159,7 +159,7 @@ impl Script {
     pub fn parse(file: &str, text: &str) -> Result<Script, ScriptError> {
         let source = Source { file, text };
         if text.len() > MAX_BYTES {
-            return Err(ScriptError(format!("{file}: is longer than {MAX_BYTES} bytes: that is no script")));
+            return Err(ScriptError(format!("{file}: is longer than {MAX_BYTES} bytes: that is not a script")));
         }
         let written: Written = toml::from_str(text).map_err(|error| {
             let what = error.message().lines().collect::<Vec<_>>().join(" ");

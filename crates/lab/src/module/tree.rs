@@ -83,7 +83,7 @@ fn all_own(top: &Path, left: &mut usize, go_on: &mut dyn FnMut() -> bool) -> Res
                 return Err(ModuleError::Interrupted);
             }
             *left = left.checked_sub(1).ok_or_else(|| {
-                let why = format!("there are more than {MAX_ENTRIES} files: that is no kernel's tree");
+                let why = format!("there are more than {MAX_ENTRIES} files: that is not a kernel's tree");
                 ModuleError::Sources { path: top.to_owned(), why }
             })?;
             // What git keeps is not built.

@@ -153,8 +153,8 @@ fn what_limits(comparison: &Comparison, causes: &CausesComparison) -> String {
     let judged = causes.rows.iter().filter(|row| row.ratio.low.is_some() || row.ratio.high.is_some()).count();
     let (a, b) = (comparison.a.runs as u64, comparison.b.runs as u64);
     format!(
-        "A cause of which one side has none may be gone, or have stayed away by chance: the limits are of {} of A and {} of B, allow for what \
-         differs from run to run and for bursts, and hold at once for {}.",
+        "A cause that only one side has may be gone from the other, or absent there by chance: the limits are of {} of A and {} of B, allow \
+         for what differs from run to run and for bursts, and hold at once for {}.",
         counted(a, "run"),
         grouped(b),
         counted(judged as u64, "cause")

@@ -55,7 +55,7 @@ fn ratios(found: &[Shared]) -> Section {
     let caption = "To the right of 1 a side is later than A. All limits of a side hold at once.";
     let picture = ratio_picture("total", "The total latency of each side.", caption, "multiple of A", rows);
     let is_verdict = found.iter().all(|shared| shared.comparison.standing == Standing::Systems);
-    let only = "Where a side has too few runs, this is about these runs only: no verdict on the systems.";
+    let only = "If a side has too few runs, this is about these runs only: no verdict on the systems.";
     ratio_section("How many times as late as A", (!is_verdict).then_some(only), vec![picture])
 }
 

@@ -33,7 +33,7 @@ pub(super) fn check(row: &Row, file: &File) -> Result<(), (&'static str, String)
             Err(("class", format!("row {:?} is fitted, but no [[fitted]] value names it", row.id)))
         }
         (Class::Prediction, true) => {
-            Err(("class", format!("row {:?} is no prediction: a value was fitted to it", row.id)))
+            Err(("class", format!("row {:?} is not a prediction: a value was fitted to it", row.id)))
         }
         _ => Ok(()),
     }

@@ -34,7 +34,7 @@ impl Context {
     /// A line that says what is wrong.
     pub fn parse(text: &str) -> std::result::Result<Context, String> {
         let wrong =
-            || format!("{text:?} is no context: write irq, softirq, thread:80, reservation:2ms/8ms or slots:2/8");
+            || format!("{text:?} is not a context: write irq, softirq, thread:80, reservation:2ms/8ms or slots:2/8");
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         let pair = || rest.split_once('/').ok_or_else(wrong);
         match kind {

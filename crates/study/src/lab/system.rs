@@ -60,7 +60,7 @@ impl System {
         }
         let shown: String = text.chars().filter(|character| !character.is_control()).collect();
         Err(format!(
-            "`{shown}` is no list of kernel parameters: write them with commas, such as preempt=full,threadirqs"
+            "`{shown}` is not a list of kernel parameters: write them with commas, such as preempt=full,threadirqs"
         ))
     }
 

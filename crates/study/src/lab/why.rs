@@ -69,7 +69,7 @@ pub enum WhyError {
     OtherBytes(String),
     /// The times do not match any instructions.
     #[error(
-        "the {0} times of the episode fit no one place among the readings of the clock: they are too few, or too many of them are no such readings"
+        "the {0} times of the episode fit no one place among the readings of the clock: they are too few, or too many of them are not such readings"
     )]
     NoPlace(usize),
     /// They cannot, because the clock went on while no instruction ran.

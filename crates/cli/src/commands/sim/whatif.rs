@@ -106,7 +106,7 @@ fn question(arguments: &SimWhatifArguments) -> anyhow::Result<WhatIf> {
         let priority = competitor.strip_prefix("spin:").and_then(|priority| priority.parse::<u8>().ok());
         let priority = priority.filter(|priority| (1..=99).contains(priority));
         question.competitors.push(priority.ok_or_else(|| {
-            Usage(format!("`{competitor}` is no competitor: write spin:PRIORITY with a priority from 1 to 99"))
+            Usage(format!("`{competitor}` is not a competitor: write spin:PRIORITY with a priority from 1 to 99"))
         })?);
     }
     let met = rounds(&arguments.interference)?;

@@ -112,7 +112,7 @@ impl Packets {
             return Err(format!("{} of {} bits came, {frames} whole packets", bits.len(), sent.len()));
         }
         if round(&mut decoder) != brought {
-            return Err("what is repeated does not bring the same again".to_owned());
+            return Err("the second round does not bring the same as the first".to_owned());
         }
         Ok(Decoder::new(beginning, Arc::new(Signal::new(units, 0, &brought))))
     }
