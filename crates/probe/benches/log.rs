@@ -17,6 +17,7 @@ use punctual_kernel::{bpf, clock};
 use punctual_probe::eventlog::EventLog;
 use punctual_recording::{Directory, EventClass, LogWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;
@@ -32,9 +33,9 @@ fn main() {
     for (name, classes) in [("sched", &[EventClass::Sched][..]), ("default", &EventClass::DEFAULT)] {
         let (mut extra, mut detached, mut events) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let (without, _) = spent(&cpus, Some(TRIPS), 1.5);
+            let (without, _) = spent(&cpus, Some(TRIPS), 1.5, sleep);
             let (mut with, mut logged) = (0.0, 0.0);
-            let (rows, ..) = logging(classes, || (with, logged) = spent(&cpus, Some(TRIPS), 1.5));
+            let (rows, ..) = logging(classes, || (with, logged) = spent(&cpus, Some(TRIPS), 1.5, sleep));
             extra.push(with - without);
             detached.push(without);
             events.push(rows as f64 / logged);
@@ -46,7 +47,7 @@ fn main() {
     }
     for (name, classes) in [("sched", &[EventClass::Sched][..]), ("all", &EventClass::CHOICES)] {
         let mut trips = 0.0;
-        let (rows, dropped, seconds, cost_ns) = logging(classes, || trips = spent(&cpus, None, 3.0).1);
+        let (rows, dropped, seconds, cost_ns) = logging(classes, || trips = spent(&cpus, None, 3.0, sleep).1);
         println!(
             "{name}, as fast as they can: {:.0} events a second on all CPUs, {dropped} dropped; reading and writing took {:.0} ns of CPU an event; {:.0} round trips a second",
             rows as f64 / seconds,

@@ -4,6 +4,8 @@
 //! Then each program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand
 //! a byte to and fro. At last what such a switch costs more as a whole, with programs that do nothing or the least that can
 //! be done, and with those of `record`. `-- parts`, `-- programs` or `-- outside` runs a part of it.
+//!
+//! Meanwhile the rings of followed threads are emptied, as a recording does.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -25,7 +27,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;
 const SECONDS: f64 = 0.6;
@@ -83,6 +85,9 @@ fn parts() {
 trait Instrument {
     /// Their descriptors, by name.
     fn programs(&self) -> Vec<(String, i32)>;
+
+    /// Empties those of its rings that overwrite nothing.
+    fn take_records(&self) {}
 }
 
 impl Instrument for StageTracer {
@@ -94,6 +99,10 @@ impl Instrument for StageTracer {
 impl Instrument for Programs {
     fn programs(&self) -> Vec<(String, i32)> {
         Programs::programs(self)
+    }
+
+    fn take_records(&self) {
+        self.discard();
     }
 }
 
@@ -196,6 +205,11 @@ impl Instrument for Both {
     fn programs(&self) -> Vec<(String, i32)> {
         self.0.programs().into_iter().chain(self.1.programs()).collect()
     }
+
+    fn take_records(&self) {
+        self.0.take_records();
+        self.1.take_records();
+    }
 }
 
 /// What it is called, and how to start it.
@@ -268,7 +282,7 @@ fn round(start: fn() -> Box<dyn Instrument>, measured: &mut BTreeMap<String, Mea
         each_program().filter_map(of).collect()
     };
     let before = now();
-    let (_, trips) = pairs::spent(&[0], None, SECONDS);
+    let (_, trips) = pairs::spent(&[0], None, SECONDS, |time| wait(time, Some(&*instrument)));
     let mut took = before.into_iter().zip(now()).map(|((name, runs, ns), (_, runs_now, ns_now))| {
         let (runs, ns) = (runs_now - runs, ns_now - ns);
         (name, runs, ns as f64 / runs.max(1) as f64)
@@ -281,16 +295,35 @@ fn round(start: fn() -> Box<dyn Instrument>, measured: &mut BTreeMap<String, Mea
     }
 }
 
+/// A ring holds 16,384 records, which is 25 ms of the fastest switches.
+const TAKEN_EVERY: Duration = Duration::from_millis(5);
+
+/// Waits, and takes records meanwhile: one that finds no room costs less than one that is written.
+fn wait(time: Duration, instrument: Option<&dyn Instrument>) {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        std::thread::sleep(TAKEN_EVERY);
+        if let Some(instrument) = instrument {
+            instrument.take_records();
+        }
+    }
+}
+
 /// As nothing tells rounds apart but what the machine does meanwhile, more of them.
 const ROUNDS_OUTSIDE: usize = 21;
 
-fn followed_with_why() -> Box<dyn Instrument> {
+/// As after the beginning of a recording, or `measured` by the kernel, as it is until then.
+fn followed_with_why(measured: bool) -> Box<dyn Instrument> {
     let own = Selection::of_processes(vec![std::process::id()]);
-    Box::new(Both(following(&own), Box::new(FlightRecorder::start(0, false).expect("the recorder starts"))))
+    let mut recorder = FlightRecorder::start(0, false).expect("the recorder starts");
+    if !measured {
+        recorder.stop_measuring();
+    }
+    Box::new(Both(Box::new(recorder), following(&own)))
 }
 
 /// Those whose cost is told from outside, least first.
-const OUTSIDE: [Start; 5] = [
+const OUTSIDE: [Start; 6] = [
     ("an empty program at each switch", || own("empty", include_bytes!(concat!(env!("OUT_DIR"), "/empty.bpf.o")), &[])),
     ("two empty ones at each switch, two at each waking", || {
         own("bare", include_bytes!(concat!(env!("OUT_DIR"), "/bare.bpf.o")), &[])
@@ -300,17 +333,18 @@ const OUTSIDE: [Start; 5] = [
         own("least", include_bytes!(concat!(env!("OUT_DIR"), "/least.bpf.o")), &rings)
     }),
     ("record --comm: these are followed", || following(&Selection::of_processes(vec![std::process::id()]))),
-    ("record --comm --why", followed_with_why),
+    ("record --comm --why", || followed_with_why(false)),
+    ("the same while the kernel measures the recorder", || followed_with_why(true)),
 ];
 
 /// What a switch costs more as a whole, as CPU time of the threads that switch.
 fn outside() {
     let mut more: [Vec<f64>; OUTSIDE.len()] = Default::default();
     for _ in 0..ROUNDS_OUTSIDE {
-        let (alone, _) = pairs::spent(&[0], None, SECONDS);
+        let (alone, _) = pairs::spent(&[0], None, SECONDS, |time| wait(time, None));
         for ((_, start), more) in OUTSIDE.iter().zip(&mut more) {
             let instrument = start();
-            let (watched, _) = pairs::spent(&[0], None, SECONDS);
+            let (watched, _) = pairs::spent(&[0], None, SECONDS, |time| wait(time, Some(&*instrument)));
             drop(instrument);
             more.push((watched - alone) / 2.0);
         }

@@ -57,7 +57,7 @@ fn main() {
 
 /// CPU time of the threads on all CPUs for a round trip, ns. Time in interrupts on top of them counts too.
 fn spent(cpus: &[u32]) -> f64 {
-    pairs::spent(cpus, Some(TRIPS), SECONDS).0
+    pairs::spent(cpus, Some(TRIPS), SECONDS, std::thread::sleep).0
 }
 
 /// The kernel's own measurement of the programs, including the cost of measuring.

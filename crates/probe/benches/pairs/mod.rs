@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Lets them run for this long, s: with a `pace` this many round trips a second on each CPU, otherwise as fast as they
-/// can. Returns the CPU time of the threads on all CPUs for a round trip, ns, including interrupts on top of them, and
-/// how many trips there were.
-pub(crate) fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64) -> (f64, f64) {
+/// Lets them run for this long, s, while `wait` waits for it: with a `pace` this many round trips a second on each CPU,
+/// otherwise as fast as they can. Returns the CPU time of the threads on all CPUs for a round trip, ns, including
+/// interrupts on top of them, and how many trips there were.
+pub(crate) fn spent(cpus: &[u32], pace: Option<u64>, seconds: f64, wait: impl FnOnce(Duration)) -> (f64, f64) {
     let end = Arc::new(AtomicBool::new(false));
     let pairs: Vec<_> = cpus.iter().map(|&cpu| pair(cpu, pace, Arc::clone(&end))).collect();
-    std::thread::sleep(Duration::from_secs_f64(seconds));
+    wait(Duration::from_secs_f64(seconds));
     end.store(true, Ordering::Relaxed);
     let (mut cpu_ns, mut trips) = (0, 0);
     for (first, second) in pairs {
