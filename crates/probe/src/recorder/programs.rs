@@ -32,6 +32,13 @@ const CPU_CLOCK: Clock = ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, bindings::P
 /// If a timer interrupt is later than this, the stack that it interrupted is taken, ns.
 const LATE_NS: u64 = 50_000;
 
+/// The kernel measures the programs at least for this long, ns, ...
+const MEASURED_AT_LEAST_NS: u64 = 100_000_000;
+/// ... until they have written so many records, which say what one costs, ...
+const MEASURED_RECORDS: u64 = 30_000;
+/// ... or for this long. After that the number of records says what they cost.
+const MEASURED_AT_MOST_NS: u64 = 900_000_000;
+
 /// The programs in the kernel; they leave it when this is dropped.
 pub struct FlightRecorder {
     object: LoadedObject,
@@ -180,8 +187,17 @@ impl FlightRecorder {
         Some(ProgramCost { runs: scale(cost.runs), ns: scale(cost.ns) })
     }
 
-    /// Stops the kernel's measuring of the programs, since that costs something with every run of every program. Call
-    /// it when a usual second has passed.
+    /// Stops the kernel's measuring of the programs once that has told what a record costs; `measured_ns` have passed
+    /// since [`FlightRecorder::begin_measuring`].
+    pub(super) fn stop_measuring_once_known(&mut self, measured_ns: u64) {
+        if self.statistics.is_some()
+            && is_cost_known(measured_ns, self.rings.records_written().saturating_sub(self.before.1))
+        {
+            self.stop_measuring();
+        }
+    }
+
+    /// Stops the kernel's measuring of the programs: every run of every program reads the clock twice more for it.
     pub fn stop_measuring(&mut self) {
         if self.measured.is_none() {
             self.measured =
@@ -293,6 +309,11 @@ impl FlightRecorder {
     }
 }
 
+/// Whether what the kernel has measured for so long, ns, while so many records were written, tells what a record costs.
+fn is_cost_known(measured_ns: u64, records: u64) -> bool {
+    measured_ns >= MEASURED_AT_MOST_NS || measured_ns >= MEASURED_AT_LEAST_NS && records >= MEASURED_RECORDS
+}
+
 /// Where the code of the sampling program is; none where its clock is no timer, or the kernel hides addresses. Only this
 /// program is looked up: to read all the kernel's symbols would take longer than everything else before the first wakeup.
 fn timed_sampler(object: &LoadedObject, clock: Option<&str>) -> Vec<FunctionCode> {
@@ -401,6 +422,23 @@ mod tests {
     use super::*;
     use crate::shared::helper_calls::calls_in;
     use libbpf_sys::BPF_FUNC_ktime_get_ns;
+
+    #[test]
+    fn the_kernel_measures_the_programs_no_longer_than_it_takes_to_know_what_they_cost() {
+        let cases = [
+            (0, 0, false),
+            // As fast as they come: what is measured should not be the beginning alone.
+            (50_000_000, 100_000, false),
+            (100_000_000, 30_000, true),
+            (100_000_000, 29_999, false),
+            // So little happens that it costs nothing to go on.
+            (899_999_999, 2_000, false),
+            (900_000_000, 0, true),
+        ];
+        for (measured_ns, records, is_known) in cases {
+            assert_eq!(is_cost_known(measured_ns, records), is_known, "{records} records in {measured_ns} ns");
+        }
+    }
 
     /// The sums of handlers take their times from the events.
     #[test]

@@ -58,8 +58,6 @@ pub struct WhySettings {
 /// The evidence reaches this far before and after the wakeup, ns.
 const BEFORE_NS: u64 = 5_000_000;
 const AFTER_NS: u64 = 300_000;
-/// How long the kernel measures the recorder's programs, ns; after that the number of records says what they cost.
-const MEASURED_NS: u64 = 900_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// A timer interrupt's usual delivery is not believed to take longer than this, ns: on a busy machine the median is not
 /// what nobody could help.
@@ -303,6 +301,7 @@ impl Watch {
             self.summary.longest_collection_ns = self.summary.longest_collection_ns.max(since);
         }
         self.look_at_budget(now);
+        self.recorder.stop_measuring_once_known(now.saturating_sub(self.begun_ns));
         if now - self.second_ns >= SECOND_NS {
             self.second_ns = now;
             self.budget.another_second();
@@ -361,9 +360,6 @@ impl Watch {
         self.summary.programs_ns = cost.map(|cost| cost.ns);
         self.summary.program_runs = cost.map(|cost| cost.runs);
         self.summary.armed_ns = clock::monotonic_ns().saturating_sub(self.begun_ns);
-        if self.summary.armed_ns > MEASURED_NS {
-            self.recorder.stop_measuring();
-        }
     }
 
     /// What has been counted so far.
