@@ -8,6 +8,7 @@
 
 #include "codes.h"
 #include "nesting.h"
+#include "ordered.h"
 
 #define MAX_FOLLOWED 4096
 #define FOLLOWED_INDEX_SIZE 16384
@@ -189,9 +190,12 @@ static __always_inline __u64 count_up(__u64 *word)
 	__sync_fetch_and_add(word, 1);
 	return before;
 }
+
+#define ADD_IN_ORDER(word, amount) __sync_fetch_and_add(word, amount)
 #else
 #define swap_if(word, before, after) __sync_val_compare_and_swap(word, before, after)
 #define count_up(word) __sync_fetch_and_add(word, 1)
+#define ADD_IN_ORDER(word, amount) ordered_add(word, amount)
 #endif
 
 /* No thread has the id in its upper half. */

@@ -264,6 +264,20 @@ static __always_inline __u16 part_of(__u32 *count)
 	return part;
 }
 
+/*
+ * Counts a record, so that whoever sees the count also sees the record. Only this CPU's scheduler counts here, and x86
+ * keeps its writes in order: a plain one does not wait, as a barrier does, until the record's lines have come back from
+ * memory, which they left since the ring last came by.
+ */
+static __always_inline void count_record(struct records *ring, __u64 head)
+{
+	barrier();
+	if (IS_X86)
+		*(volatile __u64 *)&ring->head = head + 1;
+	else
+		ADD_IN_ORDER(&ring->head, 1);
+}
+
 /* Hands a wakeup, or only the thread's counts, to user space. */
 static __always_inline void tell(struct followed *thread, struct task_struct___followed *task, __u64 now,
 				 __u64 switch_out, __u32 flags)
@@ -307,8 +321,7 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 		record->place = place_of(registers, record->call);
 	}
 	copy_name(record->name, task->comm);
-	/* A full barrier: whoever sees the count also sees the record. */
-	__sync_fetch_and_add(&ring->head, 1);
+	count_record(ring, head);
 }
 
 static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now,
