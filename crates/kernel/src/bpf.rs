@@ -8,7 +8,7 @@ use crate::kernel_types::{kernel_types, named};
 pub use crate::loading::may_load;
 use crate::{Missing, Refused, bpf_words, ending, verifier};
 use libbpf_rs::btf::BtfKind;
-use libbpf_rs::{Link, MapCore, Object, ObjectBuilder};
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
 use punctual_recording::without_error_number;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -205,6 +205,14 @@ impl LoadedObject {
     /// # Errors
     /// What the kernel refused.
     pub fn attach(&mut self) -> Result<(), Refused> {
+        self.attach_without(&[])
+    }
+
+    /// The same, but for programs that others go on with ([`crate::bpf_jumps`]).
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn attach_without(&mut self, jumped_to: &[&str]) -> Result<(), Refused> {
         for program in self.object.progs_mut() {
             ending::refuse_if_asked()?;
             let is_called =
@@ -213,6 +221,9 @@ impl LoadedObject {
                 continue;
             }
             let name = program.name().to_string_lossy().into_owned();
+            if jumped_to.contains(&name.as_str()) {
+                continue;
+            }
             match program.attach() {
                 Ok(link) => self.links.push(link),
                 Err(_) if self.optional.contains(&name) => self.unattached.push(name),
@@ -314,6 +325,14 @@ impl LoadedObject {
         let descriptor = map.as_fd();
         // SAFETY: the object owns the descriptor and closes it only when it is dropped itself.
         Ok(unsafe { BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(&descriptor)) })
+    }
+
+    /// A map, which stays open when the object is gone.
+    pub(crate) fn map_handle(&self, name: &str) -> Result<MapHandle, Refused> {
+        let refused = |reason: String| Refused::because(format!("using the BPF map `{name}`"), reason);
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.ok_or_else(|| refused("there is no such map".to_owned()))?;
+        MapHandle::try_from(&map).map_err(|error| refused(without_error_number(&error)))
     }
 
     /// Puts a map into a map of maps.

@@ -46,6 +46,7 @@
 
 mod asked_function;
 pub mod bpf;
+pub mod bpf_jumps;
 pub mod bpf_layout;
 mod bpf_memory;
 pub mod bpf_programs;

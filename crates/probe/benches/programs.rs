@@ -319,7 +319,8 @@ fn followed_with_why(measured: bool) -> Box<dyn Instrument> {
     if !measured {
         recorder.stop_measuring();
     }
-    Box::new(Both(Box::new(recorder), following(&own)))
+    let following = Programs::start_beside(&own, &recorder).expect("BPF programs");
+    Box::new(Both(Box::new(following), Box::new(recorder)))
 }
 
 /// Those whose cost is told from outside, least first.

@@ -11,6 +11,7 @@
 #define WITHOUT_GROUPS
 #define WITHOUT_REQUESTS
 #define WITHOUT_ASKERS
+#define WITHOUT_FOLLOWERS
 #include "recorder.bpf.c"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

@@ -4,7 +4,8 @@
  * wants to know why a wakeup was late copies the time around it out of the rings.
  */
 #include "event_ring.h"
-#include "groups.h"
+#include "followers.h"
+#include "quota.h"
 #include "registers.h"
 #include "waits.h"
 #include "wakes.h"
@@ -54,46 +55,8 @@ static __always_inline __u64 how_ended(struct task_struct *task, struct task_str
 /* Timers of one interrupt expire within this time; the stack that it interrupted is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
-#ifdef WITHOUT_GROUPS
-#define GROUP_OF(task) 0
-#define note_if_out_of_quota(task)
-#else
-/* In the upper half of a value: the group of the thread in the lower half. */
-#define GROUP_OF(task) ((__u64)group_of(task, recorder_configuration.groups_of_controller) << 32)
-
-/* Notes that a thread waits for new quota on a CPU, and which group's. */
-static __always_inline void note_if_out_of_quota(struct task_struct *task)
-{
-	struct rq *queue;
-	__u32 cpu;
-
-	if (!is_out_of_quota(task))
-		return;
-	queue = UNTRUSTED(task, struct task_struct)->se.cfs_rq->rq;
-	cpu = BPF_CORE_READ((struct rq___numbered *)queue, cpu);
-	note(OUT_OF_QUOTA, (__u32)task->pid, (__u64)cpu << 32 | used_up_for(task));
-}
-
-/* Notes that a group was given new quota, and the CPUs, by bit, on which it still has none. */
-static __always_inline void note_refill(struct hrtimer *timer, bool is_slack)
-{
-	__u64 offset = is_slack ? bpf_core_field_offset(struct task_group, cfs_bandwidth.slack_timer) :
-				  bpf_core_field_offset(struct task_group, cfs_bandwidth.period_timer);
-	struct task_group *group = (void *)(__u64)timer - offset;
-	__u64 without = 0;
-
-	for (__u32 cpu = 0; cpu < 64; cpu++) {
-		if (cpu >= recorder_configuration.cpus)
-			break;
-		if (has_used_up(queue_of(group, cpu)))
-			without |= 1ULL << cpu;
-	}
-	note(QUOTA_REFILL, number_at(group), without);
-}
-#endif
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+static __always_inline void record_switch(bool preempted, struct task_struct *previous, struct task_struct *next,
+					  const void *arguments)
 {
 	struct task_struct___recorded *to = (void *)next, *from = (void *)previous;
 	struct ring *ring = own_ring();
@@ -102,8 +65,8 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 	__u32 left = 0, state;
 
 	if (!ring)
-		return 0;
-	state = left_state(previous, recorder_configuration.switch_tells_state, ctx);
+		return;
+	state = left_state(previous, recorder_configuration.switch_tells_state, arguments);
 	if (!preempted && state) {
 		left = with_freezer(previous, state) & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
 		if (state & STATE_INTERRUPTIBLE && sleeps_for_lock(previous))
@@ -119,20 +82,33 @@ int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct t
 	record->extra = (__u64)left << 32 | (__u16)priority_of(next);
 	copy_name(record->name, to->comm);
 	end_record(record, position);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	record_switch(preempted, previous, next, ctx);
+	GO_ON(ctx, after_switch);
 	return 0;
 }
 
-SEC("tp_btf/sched_waking")
-int BPF_PROG(note_waking, struct task_struct *task)
+static __always_inline void record_waking(struct task_struct *task)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
 
 	if (!ring)
-		return 0;
+		return;
 	note_if_out_of_quota(task);
 	note_named_in(ring, waker, WAKING, (__u32)task->pid | GROUP_OF(task),
 		      (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker));
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(note_waking, struct task_struct *task)
+{
+	record_waking(task);
+	GO_ON(ctx, after_waking);
 	return 0;
 }
 

@@ -3,11 +3,13 @@
 use super::memory::{Rings, ThreadTable};
 use super::records::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Slot, text};
 use super::selection::{Selection, has_ended, is_own, mark, name_of, processes, threads_of};
+use crate::recorder::FlightRecorder;
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::beside::load_beside;
 use crate::shared::left_out;
 use crate::shared::namespaces::refuse_namespaces;
 use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf_jumps::Jumps;
 use punctual_kernel::{Refused, function_addresses, limits, per_cpu};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
@@ -24,6 +26,18 @@ const DOING: &str = "following other programs' threads";
 
 /// What timers of threads call, in the order of `enum timer_function`.
 const TIMER_FUNCTIONS: [&str; 4] = ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
+
+/// Programs that the flight recorder's go on with where it runs, each by a map of `bpf/followers.h`. Switches are the first
+/// that are seen no more: a thread that is switched in and was not seen to be woken counts as unobserved.
+const JUMPED_TO: [(&str, &str); 2] = [("after_switch", "threads_switched"), ("after_waking", "thread_woken")];
+
+/// Has the flight recorder's programs go on with these, if the kernel lets them.
+fn jumps(object: &LoadedObject, recorder: &FlightRecorder) -> Option<Jumps> {
+    let programs = object.programs();
+    let descriptor = |name: &str| programs.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
+    let all: Option<Vec<_>> = JUMPED_TO.iter().map(|&(map, program)| Some((map, descriptor(program)?))).collect();
+    recorder.go_on_with(&all?).ok()
+}
 
 /// So many threads are looked at each time for whether they ended unseen: the kernel writes a page about each.
 const LOOKED_AT: usize = 128;
@@ -89,7 +103,9 @@ pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
 
 /// The programs in the kernel, attached; they leave it when this is dropped.
 pub struct Programs {
-    // Dropped first, so that nothing writes into memory that is gone.
+    /// Those that the flight recorder's programs go on with are not attached themselves.
+    jumps: Option<Jumps>,
+    // Dropped before its memory, so that nothing writes into what is gone.
     object: Option<LoadedObject>,
     /// What they do not see on this kernel.
     blind: Vec<String>,
@@ -111,28 +127,43 @@ impl Programs {
     /// The same; with `places`, records tell where in its program a thread waits.
     pub(super) fn start_with(selection: &Selection, places: bool) -> Result<Programs, Refused> {
         selection.check()?;
-        Programs::attached(load(selection, places)?, selection)
+        Programs::attached(load(selection, places)?, selection, None)
     }
 
-    /// The same beside something else: the programs are loaded meanwhile, and attached after it.
-    pub(super) fn start_after<T>(
+    /// The same beside a flight recorder, whose programs go on with these. It must not end before them.
+    ///
+    /// # Errors
+    /// As for [`Programs::start`].
+    pub fn start_beside(selection: &Selection, recorder: &FlightRecorder) -> Result<Programs, Refused> {
+        selection.check()?;
+        Programs::attached(load(selection, false)?, selection, Some(recorder))
+    }
+
+    /// The same beside a flight recorder that may start: the programs are loaded meanwhile, and attached after its own.
+    pub(super) fn start_after(
         selection: &Selection,
         places: bool,
-        meanwhile: impl FnOnce() -> T,
-    ) -> (Result<Programs, Refused>, T) {
+        start_recorder: impl FnOnce() -> Option<FlightRecorder>,
+    ) -> (Result<Programs, Refused>, Option<FlightRecorder>) {
         if let Err(refused) = selection.check() {
-            return (Err(refused), meanwhile());
+            return (Err(refused), start_recorder());
         }
-        let (loaded, done) = load_beside(|| load(selection, places), meanwhile);
-        (loaded.and_then(|loaded| Programs::attached(loaded, selection)), done)
+        let (loaded, recorder) = load_beside(|| load(selection, places), start_recorder);
+        (loaded.and_then(|loaded| Programs::attached(loaded, selection, recorder.as_ref())), recorder)
     }
 
-    fn attached((mut object, cpus, mut blind): Loaded, selection: &Selection) -> Result<Programs, Refused> {
+    fn attached(
+        (mut object, cpus, mut blind): Loaded,
+        selection: &Selection,
+        recorder: Option<&FlightRecorder>,
+    ) -> Result<Programs, Refused> {
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
-        object.attach()?;
+        let jumps = recorder.and_then(|recorder| jumps(&object, recorder));
+        let jumped_to = JUMPED_TO.map(|(_, program)| program);
+        object.attach_without(if jumps.is_some() { jumped_to.as_slice() } else { &[] })?;
         blind.extend(left_out::blind_without(&object.left_out()));
-        let programs = Programs { object: Some(object), blind, table, rings, next: 0 };
+        let programs = Programs { jumps, object: Some(object), blind, table, rings, next: 0 };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
         }
@@ -220,6 +251,7 @@ impl Programs {
 
     /// Takes the programs out of the kernel; what they wrote stays readable.
     pub(super) fn detach(&mut self) {
+        drop(self.jumps.take());
         self.object = None;
     }
 
@@ -243,9 +275,50 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOOKED_AT, OBJECT, turn};
+    use super::{JUMPED_TO, LOOKED_AT, OBJECT, Programs, Selection, turn};
+    use crate::recorder::FlightRecorder;
     use crate::shared::helper_calls::calls_in;
-    use libbpf_sys::{BPF_FUNC_get_current_task_btf, BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel};
+    use libbpf_sys::{
+        BPF_FUNC_get_current_task_btf, BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel, BPF_FUNC_tail_call,
+    };
+    use punctual_kernel::bpf::run_statistics;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    #[test]
+    fn only_the_recorder_goes_on_with_programs_that_follow_threads() {
+        for program in ["note_switch", "note_waking"] {
+            assert_eq!(calls_in(crate::recorder::programs::OBJECT, program, BPF_FUNC_tail_call), 1, "{program}");
+            assert_eq!(calls_in(crate::eventlog::RECORDER_OF_LOG, program, BPF_FUNC_tail_call), 0, "log: {program}");
+        }
+    }
+
+    #[test]
+    fn machine_the_recorders_programs_go_on_with_these() {
+        // While it runs, the kernel counts how often programs are entered.
+        let recorder = match FlightRecorder::start(0, false) {
+            Ok(recorder) => recorder,
+            Err(refused) => return punctual_testing::skip("going on with other programs", refused),
+        };
+        let own = Selection::of_processes(vec![std::process::id()]);
+        let mut programs = Programs::start_beside(&own, &recorder).unwrap();
+        assert!(programs.jumps.is_some(), "the kernel refused the jumps");
+        let mut told = 0;
+        for _ in 0..100 {
+            sleep(Duration::from_millis(1));
+            told += programs.discard();
+        }
+        assert!(told > 10, "of 100 wakeups {told} were told");
+        let entered: Vec<(String, u64)> = (programs.programs().into_iter())
+            .filter(|(name, _)| JUMPED_TO.iter().any(|(_, jumped_to)| jumped_to == name))
+            .map(|(name, program)| (name, run_statistics(program).unwrap().0))
+            .collect();
+        assert!(entered.len() == 2 && entered.iter().all(|(_, runs)| *runs == 0), "{entered:?}");
+        programs.detach();
+        programs.discard();
+        sleep(Duration::from_millis(5));
+        assert_eq!(programs.discard(), 0, "detached, they tell of nothing more");
+    }
 
     #[test]
     fn a_switch_of_followed_threads_reads_the_kernel_without_helpers() {

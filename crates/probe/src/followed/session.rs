@@ -342,8 +342,9 @@ impl Session<'_> {
 
     /// First the programs leave the kernel, then comes what is left in their memory.
     fn finish(&mut self, writer: &mut Writer) {
-        self.programs.detach();
+        // Some are seen no more at once, but it takes the kernel tens of milliseconds to say so.
         let as_of = clock::monotonic_ns().min(self.end);
+        self.programs.detach();
         self.drain.stop();
         self.finished.clear();
         self.unseen.clear();

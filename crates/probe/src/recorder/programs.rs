@@ -11,6 +11,7 @@ use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
+use punctual_kernel::bpf_jumps::Jumps;
 use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, clock, cpus, function_addresses, host, performance_event};
@@ -19,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// The compiled programs.
-pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
 
 /// A sampling clock: its name, its type and its number to the kernel.
 pub(super) type Clock = (&'static str, u32, u64);
@@ -170,6 +171,12 @@ impl FlightRecorder {
     /// The kernel's numbers for its programs.
     pub fn program_ids(&self) -> Vec<u32> {
         bpf_programs::ids_of(&self.object.programs())
+    }
+
+    /// Has its programs go on with those of another object, each by a map of `bpf/followers.h`. Their run time is part of
+    /// its own cost then.
+    pub(crate) fn go_on_with(&self, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
+        Jumps::begin(&self.object, programs)
     }
 
     /// From now on, the programs' cost counts towards the measurement.
