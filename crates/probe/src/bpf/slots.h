@@ -27,14 +27,14 @@ struct slot {
 	__u64 timer;		/* the timer that was armed last */
 };
 
-/* What only the programs need for each thread. */
+/* What only the programs need for each thread: a cache line too, since threads of other CPUs may be woken at the same time. */
 struct private {
 	__u64 steal_read;	/* the steal counter when it was last read */
 	__u64 stamp_read;	/* and the stamp at that time */
 	__u64 armed_late;	/* timers that were due already when the thread armed them */
 	__u64 task;		/* the thread's task_struct */
 	__u32 steal_cpu;
-	__u32 pad;
+	__u32 pads[7];
 };
 
 struct shared {

@@ -49,7 +49,7 @@ struct Private {
     armed_late: u64,
     task: u64,
     steal_cpu: u32,
-    pad: u32,
+    pads: [u32; 7],
 }
 
 const PRIVATES_OFFSET: usize = MAX_TASKS * size_of::<Slot>() + INDEX_SIZE * size_of::<u16>();
@@ -148,6 +148,9 @@ mod tests {
                 layout_of!(Slot, tid, cpu, expected, irq, softirq, waking, switch_in, steal, timer)
             );
 
+            // What the programs of one CPU write about a thread shares no cache line with another thread's.
+            assert_eq!((size_of::<Slot>(), size_of::<Private>(), PRIVATES_OFFSET % 64), (64, 64, 0));
+
             let (_, shared) = record_layout(&btf, "shared");
             assert_eq!(shared[0], ("slots".to_owned(), 0));
             assert_eq!(shared[1], ("index".to_owned(), MAX_TASKS * size_of::<Slot>()));
@@ -155,7 +158,7 @@ mod tests {
             assert_eq!(shared[3], ("callbacks".to_owned(), CALLBACKS_OFFSET));
             assert_eq!(
                 record_layout(&btf, "private"),
-                layout_of!(Private, steal_read, stamp_read, armed_late, task, steal_cpu, pad)
+                layout_of!(Private, steal_read, stamp_read, armed_late, task, steal_cpu, pads)
             );
             assert_eq!(
                 record_layout(&btf, "callback_counts"),
