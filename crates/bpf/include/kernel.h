@@ -85,4 +85,13 @@ static __always_inline void copy_name(char *to, const char *from)
 /* Whether the running kernel has this helper; the verifier cuts calls out that are not reached. */
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
 
+/* Kernels before 5.11 do not hand the current thread to programs, but only its number and its name. */
+#define HAS_CURRENT HAS_HELPER(get_current_task_btf)
+
+/* The number of the current thread, which is given where the kernel hands it over. */
+static __always_inline __u32 current_number(struct task_struct *task)
+{
+	return HAS_CURRENT ? (__u32)task->pid : (__u32)bpf_get_current_pid_tgid();
+}
+
 #endif

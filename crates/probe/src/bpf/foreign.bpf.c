@@ -172,14 +172,6 @@ int BPF_PROG(timer_ends, struct hrtimer *timer)
 	return 0;
 }
 
-/* Kernels before 5.11 do not hand the current thread to programs, but only its number and its name. */
-#define HAS_CURRENT HAS_HELPER(get_current_task_btf)
-
-static __always_inline __u32 current_number(struct task_struct *task)
-{
-	return HAS_CURRENT ? (__u32)task->pid : (__u32)bpf_get_current_pid_tgid();
-}
-
 /* Whether this is an interrupt that has no tracepoint of its own. */
 static __always_inline bool in_unknown_interrupt(struct task_struct *task)
 {

@@ -69,35 +69,36 @@ static __always_inline struct slot *find_slot(__u32 tid, __u32 *number)
 	return 0;
 }
 
-static __always_inline __u64 read_steal(void)
+/* What the host has taken so far from the CPU that runs the program, by the thread that is its current one. */
+static __always_inline __u64 read_steal(struct task_struct *task)
 {
-	return read_word_at(configuration.steal_offset);
+	return read_word_from(run_queue(task), configuration.steal_offset);
 }
 
 /* The value of the steal counter when a stage begins. */
-static __always_inline void begin_steal(__u32 number, __u64 now)
+static __always_inline void begin_steal(__u32 number, __u64 now, struct task_struct *task)
 {
 	struct private *own = &shared.privates[number & (MAX_TASKS - 1)];
 
 	if (!configuration.steal_offset)
 		return;
-	own->steal_read = read_steal();
+	own->steal_read = read_steal(task);
 	own->stamp_read = now;
 	own->steal_cpu = bpf_get_smp_processor_id();
 }
 
 /*
  * Adds what was stolen since the counter was last read, but no more than the time that has passed since: time stolen
- * before the timer was due does not belong to the wakeup.
+ * before the timer was due does not belong to the wakeup. `task` is the current thread.
  */
-static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now)
+static __always_inline void add_steal_of(struct slot *slot, __u32 number, __u64 now, struct task_struct *task)
 {
 	struct private *own = &shared.privates[number & (MAX_TASKS - 1)];
 	__u64 steal, stolen, passed;
 
 	if (!configuration.steal_offset)
 		return;
-	steal = read_steal();
+	steal = read_steal(task);
 	if (own->steal_cpu == bpf_get_smp_processor_id()) {
 		stolen = steal - own->steal_read;
 		passed = now > own->stamp_read ? now - own->stamp_read : 0;
@@ -108,8 +109,16 @@ static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now
 	own->steal_cpu = bpf_get_smp_processor_id();
 }
 
-/* A measured thread arms the timer that will wake it: a new wakeup begins. */
-static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct hrtimer *timer)
+/* The same where the current thread is not known yet. */
+static __always_inline void add_steal(struct slot *slot, __u32 number, __u64 now)
+{
+	if (configuration.steal_offset)
+		add_steal_of(slot, number, now, bpf_get_current_task_btf());
+}
+
+/* A measured thread, which is the current one, arms the timer that will wake it: a new wakeup begins. */
+static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct hrtimer *timer,
+					 struct task_struct *task)
 {
 	__u64 expected = timer->_softexpires;
 
@@ -120,10 +129,10 @@ static __always_inline void begin_wakeup(struct slot *slot, __u32 number, struct
 	slot->steal = 0;
 	slot->timer = (__u64)timer;
 	slot->expected = expected;
-	shared.privates[number & (MAX_TASKS - 1)].task = bpf_get_current_task();
+	shared.privates[number & (MAX_TASKS - 1)].task = HAS_CURRENT ? (__u64)task : bpf_get_current_task();
 	if (bpf_ktime_get_ns() > expected)
 		shared.privates[number & (MAX_TASKS - 1)].armed_late++;
-	begin_steal(number, expected);
+	begin_steal(number, expected, task);
 }
 
 /*
@@ -168,7 +177,8 @@ int BPF_PROG(thread_switched_in, bool preempted, struct task_struct *previous, s
 		return 0;
 	now = bpf_ktime_get_ns();
 	slot->cpu = bpf_get_smp_processor_id();
-	add_steal(slot, number, now);
+	/* The current thread is still the one that leaves. */
+	add_steal_of(slot, number, now, previous);
 	slot->switch_in = now;
 	return 0;
 }

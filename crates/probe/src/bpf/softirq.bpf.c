@@ -78,18 +78,21 @@ int prepare(struct prepare_context *context)
 SEC("tp_btf/hrtimer_start")
 int BPF_PROG(timer_armed, struct hrtimer *timer)
 {
+	struct task_struct *task = 0;
 	__u32 number;
 	__u64 key = (__u64)timer;
 	struct slot *slot;
 
 	if ((__u64)timer->function != configuration.timerfd_tmrproc)
 		return 0;
-	slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+	if (HAS_CURRENT)
+		task = bpf_get_current_task_btf();
+	slot = find_slot(current_number(task), &number);
 	if (!slot)
 		return 0;
 	if (slot->timer != key)
 		bpf_map_update_elem(&timers, &key, &number, BPF_ANY);
-	begin_wakeup(slot, number, timer);
+	begin_wakeup(slot, number, timer, task);
 	return 0;
 }
 

@@ -10,20 +10,23 @@ static __always_inline bool is_for_current(struct hrtimer *timer)
 SEC("tp_btf/hrtimer_start")
 int BPF_PROG(timer_armed, struct hrtimer *timer)
 {
+	struct task_struct *task = 0;
 	__u32 number;
 	struct slot *slot;
 
 	/* Most timers that a machine arms are the scheduler's own: these are passed over before anything else. */
 	if (configuration.hrtimer_wakeup && (__u64)timer->function != configuration.hrtimer_wakeup)
 		return 0;
-	slot = find_slot((__u32)bpf_get_current_pid_tgid(), &number);
+	if (HAS_CURRENT)
+		task = bpf_get_current_task_btf();
+	slot = find_slot(current_number(task), &number);
 	/*
 	 * Other timers are armed in the thread's context too. If the function's address is hidden, what follows the
 	 * timer that wakes this thread identifies it: the thread.
 	 */
 	if (!slot || (!configuration.hrtimer_wakeup && !is_for_current(timer)))
 		return 0;
-	begin_wakeup(slot, number, timer);
+	begin_wakeup(slot, number, timer, task);
 	return 0;
 }
 

@@ -134,10 +134,21 @@ impl SlotReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::helper_calls::calls_in;
     use crate::{Via, object_bytes};
     use libbpf_rs::btf::Btf;
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
+
+    #[test]
+    fn a_wakeup_asks_for_the_current_thread_where_nobody_gives_it() {
+        use libbpf_sys::BPF_FUNC_get_current_task_btf as CURRENT;
+        for via in [Via::Timer, Via::Softirq] {
+            let calls = |program| calls_in(object_bytes(via), program, CURRENT);
+            let asked = ["timer_armed", "thread_waking", "thread_switched_in"].map(calls);
+            assert_eq!(asked, [1, 0, 0], "{}", via.name());
+        }
+    }
 
     #[test]
     fn the_records_are_those_of_the_programs() {
