@@ -7,10 +7,10 @@
 #ifndef PUNCTUAL_FOLLOWERS_H
 #define PUNCTUAL_FOLLOWERS_H
 
-#include "kernel.h"
+#include "seen_times.h"
 
 #ifdef WITHOUT_FOLLOWERS
-#define GO_ON(context, map)
+#define GO_ON(context, map, time) ((void)(time))
 #else
 /* A program that user space puts there; nothing happens without one. Kernels ask that it is for the same tracepoint as
  * the one that jumps, so each has a map of its own. */
@@ -25,7 +25,23 @@
 PROGRAM_AFTER(after_switch);
 PROGRAM_AFTER(after_waking);
 
-#define GO_ON(context, map) bpf_tail_call_static(context, &map, 0)
+struct seen_times seen_times SEC(".maps");
+
+/* Says when this CPU's event was; 0: not known. */
+static __always_inline void say_when(__u64 time)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct seen_time *seen = bpf_map_lookup_elem(&seen_times, &cpu);
+
+	if (seen)
+		*(volatile __u64 *)&seen->at = time;
+}
+
+#define GO_ON(context, map, time)                                                                              \
+	do {                                                                                                   \
+		say_when(time);                                                                                \
+		bpf_tail_call_static(context, &map, 0);                                                        \
+	} while (0)
 #endif
 
 #endif

@@ -200,7 +200,7 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 
 	if (!thread)
 		return 0;
-	now = bpf_ktime_get_ns();
+	now = time_of_event();
 	if (HAS_CURRENT)
 		waker = bpf_get_current_task_btf();
 	if (HAS_HELPER(task_pt_regs))
@@ -394,7 +394,7 @@ int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, str
 
 	if (!leaving && !coming)
 		return 0;
-	now = bpf_ktime_get_ns();
+	now = time_of_event();
 	if (leaving)
 		switched_out(leaving, previous, now,
 			     preempted ? 0 : left_state(previous, follow_configuration.switch_tells_state, ctx));

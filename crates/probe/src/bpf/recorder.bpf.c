@@ -55,17 +55,18 @@ static __always_inline __u64 how_ended(struct task_struct *task, struct task_str
 /* Timers of one interrupt expire within this time; the stack that it interrupted is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
-static __always_inline void record_switch(bool preempted, struct task_struct *previous, struct task_struct *next,
-					  const void *arguments)
+/* Returns when it was, ns. */
+static __always_inline __u64 record_switch(bool preempted, struct task_struct *previous, struct task_struct *next,
+					   const void *arguments)
 {
 	struct task_struct___recorded *to = (void *)next, *from = (void *)previous;
 	struct ring *ring = own_ring();
 	struct record *record;
-	__u64 position;
+	__u64 position, now;
 	__u32 left = 0, state;
 
 	if (!ring)
-		return;
+		return 0;
 	state = left_state(previous, recorder_configuration.switch_tells_state, arguments);
 	if (!preempted && state) {
 		left = with_freezer(previous, state) & ~(LEFT_FOR_IO | LEFT_FOR_LOCK);
@@ -81,34 +82,35 @@ static __always_inline void record_switch(bool preempted, struct task_struct *pr
 	record->value = (__u32)to->pid | GROUP_OF(next);
 	record->extra = (__u64)left << 32 | (__u16)priority_of(next);
 	copy_name(record->name, to->comm);
+	now = record->time;
 	end_record(record, position);
+	return now;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
-	record_switch(preempted, previous, next, ctx);
-	GO_ON(ctx, after_switch);
+	GO_ON(ctx, after_switch, record_switch(preempted, previous, next, ctx));
 	return 0;
 }
 
-static __always_inline void record_waking(struct task_struct *task)
+/* Returns when it was, ns. */
+static __always_inline __u64 record_waking(struct task_struct *task)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
 
 	if (!ring)
-		return;
+		return 0;
 	note_if_out_of_quota(task);
-	note_named_in(ring, waker, WAKING, (__u32)task->pid | GROUP_OF(task),
-		      (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker));
+	return note_named_in(ring, waker, WAKING, (__u32)task->pid | GROUP_OF(task),
+			     (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker));
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(note_waking, struct task_struct *task)
 {
-	record_waking(task);
-	GO_ON(ctx, after_waking);
+	GO_ON(ctx, after_waking, record_waking(task));
 	return 0;
 }
 

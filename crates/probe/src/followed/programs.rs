@@ -36,7 +36,7 @@ fn jumps(object: &LoadedObject, recorder: &FlightRecorder) -> Option<Jumps> {
     let programs = object.programs();
     let descriptor = |name: &str| programs.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
     let all: Option<Vec<_>> = JUMPED_TO.iter().map(|&(map, program)| Some((map, descriptor(program)?))).collect();
-    recorder.go_on_with(&all?).ok()
+    recorder.go_on_with(object, &all?).ok()
 }
 
 /// So many threads are looked at each time for whether they ended unseen: the kernel writes a page about each.
@@ -282,6 +282,8 @@ mod tests {
         BPF_FUNC_get_current_task_btf, BPF_FUNC_ktime_get_ns, BPF_FUNC_probe_read_kernel, BPF_FUNC_tail_call,
     };
     use punctual_kernel::bpf::run_statistics;
+    use punctual_kernel::clock;
+    use std::collections::HashSet;
     use std::thread::sleep;
     use std::time::Duration;
 
@@ -303,12 +305,16 @@ mod tests {
         let own = Selection::of_processes(vec![std::process::id()]);
         let mut programs = Programs::start_beside(&own, &recorder).unwrap();
         assert!(programs.jumps.is_some(), "the kernel refused the jumps");
-        let mut told = 0;
+        let (begun, mut told) = (clock::monotonic_ns(), Vec::new());
         for _ in 0..100 {
             sleep(Duration::from_millis(1));
-            told += programs.discard();
+            programs.rings.take(&mut told);
         }
-        assert!(told > 10, "of 100 wakeups {told} were told");
+        let copied = recorder.copy(begun, clock::monotonic_ns());
+        let seen: HashSet<u64> = copied.iter().flat_map(|(_, copied)| &copied.records).map(|one| one.time).collect();
+        let (all, told) = (told.len(), told.iter().filter(|one| one.switch_in > begun && one.wake.waking > begun));
+        let same = told.filter(|one| seen.contains(&one.switch_in) && seen.contains(&one.wake.waking)).count();
+        assert!(same > 10, "of 100 wakeups {all} were told, {same} of them with the recorder's times");
         let entered: Vec<(String, u64)> = (programs.programs().into_iter())
             .filter(|(name, _)| JUMPED_TO.iter().any(|(_, jumped_to)| jumped_to == name))
             .map(|(name, program)| (name, run_statistics(program).unwrap().0))

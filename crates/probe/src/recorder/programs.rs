@@ -173,10 +173,13 @@ impl FlightRecorder {
         bpf_programs::ids_of(&self.object.programs())
     }
 
-    /// Has its programs go on with those of another object, each by a map of `bpf/followers.h`. Their run time is part of
-    /// its own cost then.
-    pub(crate) fn go_on_with(&self, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
-        Jumps::begin(&self.object, programs)
+    /// Has its programs go on with those of another object, each by a map of `bpf/followers.h`, and tells them the times
+    /// of events. Their run time is part of its own cost then.
+    pub(crate) fn go_on_with(&self, other: &LoadedObject, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
+        let jumps = Jumps::begin(&self.object, programs)?;
+        // Whoever is not jumped to must not have the times; whoever does not get them reads the clock.
+        let _ = other.put_inner_map("recorders_times", 0, self.object.map_descriptor("seen_times")?);
+        Ok(jumps)
     }
 
     /// From now on, the programs' cost counts towards the measurement.

@@ -12,7 +12,7 @@ const STACKS: usize = 1_024;
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     /// By time, with at least one from before the stretch if there ever was one.
-    pub(super) records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
     pub(super) stacks: Vec<Stack>,
     /// Why this is not all there was.
     pub(super) broken: Option<&'static str>,
