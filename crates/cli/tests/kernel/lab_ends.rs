@@ -179,6 +179,31 @@ fn what_another_lab_has_stored_meanwhile_stays() {
     assert!(stdout(&another).contains("choose another directory"), "{}", stdout(&another));
 }
 
+/// On a full disk the next guest would fail too.
+#[test]
+fn a_full_disk_is_one_line_and_begins_no_other_guest() {
+    if let Some(reason) = missing() {
+        return skip("a_full_disk_is_one_line_and_begins_no_other_guest", &reason);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(directory.path(), "40k") else {
+        return skip("a_full_disk_is_one_line_and_begins_no_other_guest", "this user may not mount");
+    };
+    let left = directory.path().join("left");
+    std::fs::create_dir(&left).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    std::fs::write(left.join("large"), "x".repeat(200_000)).unwrap();
+    let place = disk.path().join("x").display().to_string();
+    let words = ["run", "-q", "--jobs", "1", "--kernel", "./vmlinux", "--seeds", "1..2", "-o", &place];
+    let emulator = "echo run >>runs\ntar -C left -cf - .";
+    let output = lab(directory.path(), emulator, &[&words[..], &["--", "record", "-D", "1s"]].concat());
+    let said = stdout(&output) + &stderr(&output);
+    let runs = std::fs::read_to_string(directory.path().join("runs")).unwrap();
+    assert_eq!((code(&output), said.contains("No space left"), runs.as_str()), (1, true, "run\n"), "{said}");
+}
+
 /// A guest's archive is its own affair: one that cannot be taken costs the other guests nothing, and what is no file is counted.
 #[test]
 fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {

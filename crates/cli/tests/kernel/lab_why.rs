@@ -58,7 +58,17 @@ fn what_ran_before_a_late_wakeup_is_seen_block_by_block_and_changes_nothing() {
     };
     let directory = tempfile::tempdir().unwrap();
     let record = ["-D", "100ms", "--why", "15us"];
+    // What a lab has left is looked at, and not recorded again.
+    let words = ["lab", "run", "-q", "--kernel", &kernel, "--seeds", "1", "-o", "a", "--", "record"];
+    let first = run(directory.path(), &[&words[..], &record].concat());
+    assert_eq!(code(&first), 0, "{}{}", stdout(&first), stderr(&first));
+    let beginning: Vec<String> = stdout(&first).lines().take(2).map(str::to_owned).collect();
+    assert!(beginning[0].contains("wakeup") && beginning[1].contains("counts instructions"), "{beginning:?}");
+    let stored = directory.path().join("a").join(&kernel).join("seed-1.json");
+    let stored_at = || stored.metadata().and_then(|file| file.modified()).unwrap();
+    let before = stored_at();
     let answer = looked(directory.path(), &kernel, &[], &record);
+    assert_eq!(stored_at(), before, "it was recorded again");
     let last = answer["stretches"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["kind"], &last["thread"]), (&"user".into(), &answer["victim"]), "in the end it runs: {answer:#}");
     assert_eq!(last["tid"], answer["victim_tid"], "by its number, too: {answer:#}");
