@@ -69,29 +69,13 @@ fn number(answer: &Value, name: &str) -> u64 {
     answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {answer}"))
 }
 
-#[test]
-fn two_of_eight_milliseconds_are_there_in_each_window_beside_a_spinning_process() {
-    if let Some(reason) = missing() {
-        return skip("two_of_eight_milliseconds", reason);
-    }
-    windows_of(KERNEL);
-    // Without PREEMPT_RT there is more that the clock's thread may not preempt.
-    match kernel("newest") {
-        Ok(stock) if tests_all() => windows_of(&stock),
-        Ok(_) => skip("two_of_eight_milliseconds on newest", "it takes long: ./test --all has it"),
-        Err(reason) => skip("two_of_eight_milliseconds on newest", &reason),
-    }
-}
+/// A reservation for threads with a name that none of them has, and one for those that spin.
+const NOBODY: &str = "punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c 'while :; do :; done' \
+                      >/out/nobody.json";
+const WINDOWS: &str = "punctual rialto run 2/8 --hard -D 1s --json -- sh -c 'while :; do :; done' >/out/windows.json";
 
 /// Checks the windows of a reservation on a kernel.
-fn windows_of(kernel: &str) {
-    let directory = tempfile::tempdir().unwrap();
-    // First one whose reservation is for threads with a name that none of them has.
-    let before = "punctual rialto run 2/8 --hard --thread nobody -D 300ms --json -- sh -c \
-                  'while :; do :; done' >/out/nobody.json";
-    let spins = ["rialto", "run", "2/8", "--hard", "-D", "1s", "--json", "--", "sh", "-c", "while :; do :; done"];
-    let answers = guest(directory.path(), kernel, before, &spins, &["nobody.json"]);
-    let (answer, nobody) = (&answers[0], &answers[1]);
+fn assert_windows(kernel: &str, nobody: &Value, answer: &Value) {
     assert!(nobody["seen_ns"] == 0 && nobody["exit_code"] == 0, "{nobody}");
     assert!(number(answer, "seen_ns") > 900_000_000, "{answer}");
     let latest_ns = number(answer, "edge_latest_ns");
@@ -100,6 +84,21 @@ fn windows_of(kernel: &str) {
     assert!(number(answer, "least_ns") >= min_ns && number(answer, "most_ns") <= max_ns, "{answer}");
     assert!(answer["taken_away"].is_null() && answer["joined"] == false && answer["moved"] == 0, "{answer}");
     eprintln!("{kernel}: {} to {} ns in each window of 8 ms", number(answer, "least_ns"), number(answer, "most_ns"));
+}
+
+/// Without `PREEMPT_RT` there is more that the clock's thread may not preempt.
+#[test]
+fn two_of_eight_milliseconds_are_there_in_each_window_on_a_stock_kernel_too() {
+    const NAME: &str = "two_of_eight_milliseconds on newest";
+    let kernel = match kernel("newest") {
+        Ok(kernel) if tests_all() => kernel,
+        Ok(_) => return skip(NAME, "it takes long: ./test --all has it"),
+        Err(reason) => return skip(NAME, &reason),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let spins = ["rialto", "run", "2/8", "--hard", "-D", "1s", "--json", "--", "sh", "-c", "while :; do :; done"];
+    let answers = guest(directory.path(), &kernel, NOBODY, &spins, &["nobody.json"]);
+    assert_windows(&kernel, &answers[1], &answers[0]);
 }
 
 /// The watchdog removes a scheduler beneath which a thread that could run has waited for 30 s. One millisecond of sixteen is
@@ -123,10 +122,12 @@ fn count() -> &'static str {
     if tests_all() { "1000" } else { "100" }
 }
 
+/// One guest is asked all of it, since this kernel takes longest to boot: the windows of a reservation, several at once, and time
+/// constraints.
 #[test]
-fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
+fn windows_hold_beside_a_spinning_process_and_several_are_served_and_each_granted_time_constraint_is_met() {
     if let Some(reason) = missing() {
-        return skip("several_are_served_at_once", reason);
+        return skip("windows_hold_and_several_are_served", reason);
     }
     let directory = tempfile::tempdir().unwrap();
     // Three come one after another; for the last one, which needs a slot in every four, the others have to move. One
@@ -158,9 +159,13 @@ fn several_are_served_at_once_and_each_granted_time_constraint_is_met() {
         "--count",
         count(),
     ];
-    let names = ["first.json", "second.json", "third.json", "full.json"];
-    let answers = guest(directory.path(), KERNEL, &several, &constraints, &names);
-    let [asked, first, second, third, full] = answers.as_slice() else { panic!("{} answers", answers.len()) };
+    let names = ["nobody.json", "windows.json", "first.json", "second.json", "third.json", "full.json"];
+    let before = format!("{NOBODY}\n{WINDOWS}\n{several}");
+    let answers = guest(directory.path(), KERNEL, &before, &constraints, &names);
+    let [asked, nobody, windows, first, second, third, full] = answers.as_slice() else {
+        panic!("{} answers", answers.len())
+    };
+    assert_windows(KERNEL, nobody, windows);
     for (answer, budget_ns) in [(first, 2_000_000), (second, 2_000_000), (third, 1_000_000)] {
         assert!(answer["taken_away"].is_null() && number(answer, "seen_ns") > 200_000_000, "{answer}");
         let mean = number(answer, "mean_ns");
