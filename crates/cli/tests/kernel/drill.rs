@@ -118,7 +118,7 @@ fn meet(all: &mut Meetings, kind: &str, held: fn(&Wakeup) -> Option<u64>, own: f
     let directory = tempfile::tempdir().unwrap();
     let recording = start(directory.path(), &["record", "-q", "-D", "60s", "-p", "80", "-o", "a.punctual"]);
     assert!(wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
-    let words = ["drill", kind, "--for", "500us..3ms", "--every", "60ms", "-D", "2s", "-q", "--json", "-o", "log"];
+    let words = ["drill", kind, "--for", "500us..3ms", "--every", "60ms", "-D", "1200ms", "-q", "--json", "-o", "log"];
     let output = run(directory.path(), &words);
     support::signal(&recording, libc::SIGINT);
     let recorded = recording.wait_with_output().unwrap();

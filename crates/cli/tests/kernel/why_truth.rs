@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use truth::{CULPRITS, Culprit, Score, Trial, Truth, confusion_table, measure, refusal};
+use truth::{CULPRITS, Culprit, Score, Trial, Truth, confusion_table, measure, measure_in_turn, refusal};
 
 /// The CPUs that this process may use, as the kernel lists them.
 fn allowed_cpus() -> Vec<String> {
@@ -66,7 +66,7 @@ fn short_trials(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Trials>
     }
     let mut cpus: Vec<&str> = drills.iter().map(|(_, cpu, _)| *cpu).collect();
     cpus.dedup();
-    let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "3s", words };
+    let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "2s", words };
     let mut trials = Trials { scores: Vec::new(), runs: Vec::new() };
     for run in 0..support::MAX_ATTEMPTS as u64 {
         let directory = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn drill_is_blamed(drill: &str) {
     let cpus = allowed_cpus();
     // Half of them with samples, half without.
     let rate = if ["irq", "fifo"].contains(&drill) { "0" } else { "1000" };
-    if let Some(trials) = short_trials(&[(drill, cpus.last().unwrap(), "50ms")], &["--sample-rate", rate]) {
+    if let Some(trials) = short_trials(&[(drill, cpus.last().unwrap(), "30ms")], &["--sample-rate", rate]) {
         assert_blamed(&trials.scores[0]);
     }
 }
@@ -160,7 +160,7 @@ fn a_lock_is_blamed_on_its_holder() {
 /// many that short injections miss their part because of them: then it is measured once more.
 #[test]
 fn a_budget_that_is_used_up_is_blamed() {
-    let measure = || short_trials(&[("throttle", allowed_cpus().last().unwrap(), "50ms")], &["--sample-rate", "1000"]);
+    let measure = || short_trials(&[("throttle", allowed_cpus().last().unwrap(), "30ms")], &["--sample-rate", "1000"]);
     let Some(first) = measure() else { return };
     if first.scores[0].misnamed == 0 && first.scores[0].missed() > MAX_MISSED_AT_FIRST {
         print(&first.scores);
@@ -198,7 +198,7 @@ fn two_drills_on_two_cpus_are_told_apart() {
         support::skip("why two CPUs", "there is one CPU only");
         return;
     };
-    let Some(trials) = short_trials(&[("irq", first, "40ms"), ("same-priority", second, "47ms")], &[]) else { return };
+    let Some(trials) = short_trials(&[("irq", first, "30ms"), ("same-priority", second, "35ms")], &[]) else { return };
     let [irq, same] = &trials.scores[..] else { panic!("two scores") };
     for (score, other) in [(irq, same), (same, irq)] {
         assert_blamed(score);
@@ -263,7 +263,7 @@ impl Drop for Churn {
 fn at_a_hundred_thousand_events_a_second_nothing_is_lost_inside_an_episode() {
     let cpus = allowed_cpus();
     let churn = Churn::start(&cpus);
-    let Some(trials) = short_trials(&[("irq", cpus.last().unwrap(), "50ms")], &[]) else { return };
+    let Some(trials) = short_trials(&[("irq", cpus.last().unwrap(), "30ms")], &[]) else { return };
     drop(churn);
     trials.runs.iter().for_each(nothing_is_lost);
     assert_blamed(&trials.scores[0]);
@@ -311,7 +311,40 @@ fn nothing_is_lost(truth: &Truth) {
 /// At least this many injections of each drill are judged when all drills are measured one after another.
 const MIN_JUDGED_OF_EACH: u64 = 10;
 
-/// Every drill under a load: at most one in fifty, and one by bad luck, has another name.
+/// The drills to measure: those that this machine allows, of the ones that were chosen.
+fn chosen_drills() -> Vec<&'static Culprit> {
+    let chosen = std::env::var("PUNCTUAL_TRUTH_DRILLS").ok();
+    let is_chosen = |drill: &str| chosen.as_ref().is_none_or(|chosen| chosen.split(',').any(|word| word == drill));
+    let mut drills: Vec<&Culprit> = CULPRITS.iter().filter(|culprit| is_chosen(culprit.drill)).collect();
+    drills.retain(|culprit| match refusal(culprit.drill) {
+        None => true,
+        Some(reason) => {
+            support::skip(&format!("why drill {}", culprit.drill), &reason);
+            false
+        }
+    });
+    drills
+}
+
+/// Whether enough injections were judged, and few of them got another name.
+fn is_enough(score: &Score) -> bool {
+    score.judged() >= MIN_JUDGED_OF_EACH && score.misnamed <= 1 + score.judged() / 50
+}
+
+/// Measures in a directory that is kept under this name if the user wants that.
+fn scores_of(name: &str, measure: impl FnOnce(&Path) -> Truth) -> Vec<Score> {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = std::env::var_os("PUNCTUAL_TRUTH_KEEP").map(|keep| PathBuf::from(keep).join(name));
+    let directory: &Path = place.as_deref().unwrap_or(scratch.path());
+    std::fs::create_dir_all(directory).unwrap();
+    measure(directory).scores
+}
+
+/// So many drills have their turns beside one recording: it keeps 240 late wakeups at once and few more, and a load makes some.
+const IN_TURN: usize = 3;
+
+/// Every drill under a load: at most one in fifty, and one by bad luck, has another name. For a second each they have their turns
+/// beside one recording, those with a victim of their own beside another; one that met too little has more by itself.
 fn every_drill(load: &str, rate: &str) {
     if !is_allowed() {
         return;
@@ -320,36 +353,33 @@ fn every_drill(load: &str, rate: &str) {
         support::skip(&format!("why truth under the load {load}"), "its programs are not installed");
         return;
     }
-    let seconds = std::env::var("PUNCTUAL_TRUTH_SECONDS").unwrap_or_else(|_| "1".to_owned());
-    let chosen = std::env::var("PUNCTUAL_TRUTH_DRILLS").ok();
-    let keep = std::env::var_os("PUNCTUAL_TRUTH_KEEP").map(PathBuf::from);
+    let seconds: u64 = std::env::var("PUNCTUAL_TRUTH_SECONDS").map_or(1, |text| text.parse().expect("whole seconds"));
     let cpus = allowed_cpus();
     let cpu = cpus.last().unwrap();
+    let words = ["--sample-rate", rate, "--load", load];
+    let (mut with_victim, mut others) = (Vec::new(), Vec::new());
+    for Culprit { drill, brings_victim, .. } in chosen_drills() {
+        let drills = if *brings_victim { &mut with_victim } else { &mut others };
+        drills.push((*drill, cpu.as_str(), "30ms"));
+    }
+    let in_turn = if seconds == 1 { IN_TURN } else { 1 };
     let mut all = Vec::new();
-    for Culprit { drill, .. } in &CULPRITS {
-        if chosen.as_ref().is_some_and(|chosen| !chosen.split(',').any(|word| word == *drill)) {
-            continue;
-        }
-        if let Some(reason) = refusal(drill) {
-            support::skip(&format!("why drill {drill}"), &reason);
-            continue;
-        }
-        let trial = Trial {
-            drills: &[(drill, cpu, "30ms")],
-            length: "200us..5ms",
-            cpus: cpu,
-            duration: &format!("{seconds}s"),
-            words: &["--sample-rate", rate, "--load", load],
-        };
-        let mut scores = Vec::new();
-        for run in 0..support::MAX_ATTEMPTS as u64 {
-            let scratch = tempfile::tempdir().unwrap();
-            let place = keep.as_ref().map(|keep| keep.join(format!("{drill}-{load}-{rate}-{run}")));
-            let directory: &Path = place.as_deref().unwrap_or(scratch.path());
-            std::fs::create_dir_all(directory).unwrap();
-            add(&mut scores, run, measure(directory, &trial).scores);
-            if scores[0].judged() >= MIN_JUDGED_OF_EACH && scores[0].misnamed <= 1 + scores[0].judged() / 50 {
-                break;
+    for drills in others.chunks(in_turn).chain(with_victim.chunks(in_turn)) {
+        // Until it is ended; a busy machine takes a while to begin each.
+        let longest = format!("{}s", (seconds + 20) * drills.len() as u64);
+        let trial = Trial { drills, length: "200us..5ms", cpus: cpu, duration: &longest, words: &words };
+        let mut scores = scores_of(&format!("{}-{load}-{rate}", drills[0].0), |directory| {
+            measure_in_turn(directory, &trial, Duration::from_secs(seconds))
+        });
+        for (drill, score) in drills.iter().zip(&mut scores) {
+            let alone = Trial { drills: std::slice::from_ref(drill), duration: &format!("{seconds}s"), ..trial };
+            for run in 1..support::MAX_ATTEMPTS as u64 {
+                if is_enough(score) {
+                    break;
+                }
+                let name = format!("{}-{load}-{rate}-{run}", drill.0);
+                let more = scores_of(&name, |directory| measure(directory, &alone));
+                more.into_iter().for_each(|more| score.add(run, more));
             }
         }
         all.extend(scores);

@@ -33,10 +33,10 @@ fn follow_victims(drill: &str) -> Option<Truth> {
         support::skip(&format!("why drill {drill}"), line["detail"].as_str().unwrap_or_default());
         return None;
     }
-    let truth = ["drill", drill, "--for", "500us..4ms", "--every", "50ms", "-D", "60s", "-o", "t", "--json"];
+    let truth = ["drill", drill, "--for", "500us..4ms", "--every", "30ms", "-D", "60s", "-o", "t", "--json"];
     let child = start(directory.path(), &truth);
     assert!(wait_until(|| std::fs::metadata(directory.path().join("t")).is_ok_and(|file| file.len() > 0)));
-    let words = ["record", "-q", "-D", "3s", "--comm", "^drill-victim", "--why", "300us", "--why-stage", "response"];
+    let words = ["record", "-q", "-D", "2s", "--comm", "^drill-victim", "--why", "300us", "--why-stage", "response"];
     let output = run(directory.path(), &[&words[..], &["-o", "a.punctual"]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     // However long the recording took to begin, it was beside the drill.
