@@ -25,7 +25,7 @@ fn plan(profile: &str, (context, wake): (&str, Wake), work: DeviceWork) -> Devic
         load: punctual_load::Load::none(),
         running: LoadInfo::default(),
         cpus: vec![*punctual_kernel::scheduling::allowed_cpus().last().unwrap()],
-        duration_ns: 600_000_000,
+        duration_ns: 400_000_000,
         output: PathBuf::new(),
         command_line: Vec::new(),
         refuse_every: 0,
@@ -71,7 +71,7 @@ pub(crate) const DECODING: [Decoding; 3] = [
     Decoding { spec: "wifi 2ms x100 compute=400us", signal: Signal::Wifi, units: 21, bits: 20_000, silent: true },
 ];
 
-/// Decodes in a context for a few hundred blocks.
+/// Decodes in a context for one or two hundred blocks.
 pub(crate) fn decoding(
     directory: &Path,
     device: &Decoding,
