@@ -1,7 +1,7 @@
 //! `punctual modem transfer --context`: a thread of this machine receives a file in real time; and a device whose work is such a modem.
 
 use crate::requires;
-use crate::support::{self, code, json, run, stderr, stdout};
+use crate::support::{self, code, json, run, start, stderr, stdout};
 use punctual_recording::for_each_activation;
 use std::process::Child;
 

@@ -3,7 +3,7 @@
 
 use crate::requires;
 use crate::support::nobody::Nobody;
-use crate::support::reserving::{Periodic, SHORT, assert_adds_up, start_until_tried};
+use crate::support::reserving::{Periodic, SHORT, SHORT_OF_DEVICE, assert_adds_up, start_until_tried};
 use crate::support::{self, code, json, run, start, stderr, stdout, wait_until};
 use punctual_kernel::other_thread::ThreadScheduling;
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn a_device_has_its_trials_too() {
     requires!("a_device_has_its_trials_too", "thread woken by a softirq", "deadline reservation");
     let directory = tempfile::tempdir().unwrap();
     let words = ["reserve", "--json", "-q", "v90", "--competitor", "spin:normal", "-o", "d"];
-    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let words: Vec<&str> = words.iter().chain(&SHORT_OF_DEVICE).copied().collect();
     let answer = json(&run(directory.path(), &words));
     assert_eq!((&answer["end"], &answer["thread"]["name"]), (&"finished".into(), &"v90".into()), "{answer}");
     assert_eq!((&answer["thread"]["tid"], &answer["deadline_ns"]), (&Value::Null, &12_500_000.into()));
@@ -34,7 +34,7 @@ fn a_device_is_tried_and_proven_beside_the_users_own_load() {
     let directory = tempfile::tempdir().unwrap();
     let load = "exec sleep 3593";
     let words = ["reserve", "--json", "-q", "v90", "--load-command", load, "-o", "d"];
-    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let words: Vec<&str> = words.iter().chain(&SHORT_OF_DEVICE).copied().collect();
     let output = run(directory.path(), &words);
     let answer = json(&output);
     assert_eq!((&answer["end"], &answer["load"]), (&"finished".into(), &load.into()), "{answer}");
@@ -114,7 +114,7 @@ fn each_phase_of_a_device_has_a_reservation_of_its_own() {
     );
     let directory = tempfile::tempdir().unwrap();
     let words = ["reserve", "--json", "-q", "v90", "--phases", "18@7200Hz:500ms,90@7200Hz:500ms", "-o", "d"];
-    let words: Vec<&str> = words.iter().chain(&SHORT).copied().collect();
+    let words: Vec<&str> = words.iter().chain(&SHORT_OF_DEVICE).copied().collect();
     let output = run(directory.path(), &words);
     let answer = json(&output);
     assert_eq!(
@@ -243,7 +243,7 @@ fn a_reservation_is_found_proven_kept_and_undone() {
 fn whatever_ends_a_study_nothing_stays_changed() {
     requires!("whatever_ends_a_study_nothing_stays_changed", "followed threads", "deadline reservation");
     let directory = tempfile::tempdir().unwrap();
-    let thread = Periodic::start("to-be-put-back");
+    let thread = Periodic::start_brisk("to-be-put-back");
     let before = thread.scheduling();
     for signal in [libc::SIGKILL, libc::SIGTERM] {
         let words = ["--thread", "^to-be-put", "--full"];

@@ -72,7 +72,7 @@ fn whatever_ends_a_study_of_several_threads_none_stays_changed() {
         "deadline reservation"
     );
     let directory = tempfile::tempdir().unwrap();
-    let threads = [Periodic::start("all-back-one"), Periodic::start("all-back-two")];
+    let threads = [Periodic::start_brisk("all-back-one"), Periodic::start_brisk("all-back-two")];
     let before = threads.each_ref().map(Periodic::scheduling);
     let are_reserved = || threads.iter().all(|thread| thread.scheduling().reservation().is_some());
     for signal in [libc::SIGKILL, libc::SIGTERM] {

@@ -100,7 +100,7 @@ fn machine_the_page_of_a_reservation_has_no_faults() {
     if let Some(missing) = ["BPF", "deadline reservation"].iter().find_map(|name| allows(name).err()) {
         return skip(NAME, &missing);
     }
-    let words = "reserve -q v90 -o d --measure 700ms --attempts 1 --attempt 500ms --rounds 1 --round 500ms";
+    let words = "reserve -q v90 -o d --measure 600ms --attempts 1 --attempt 250ms --rounds 1 --round 300ms";
     look_at(NAME, "reserve", made_by(words));
 }
 
