@@ -2,34 +2,18 @@
 //!
 //! In place of the emulator runs a script that ends as one does: what is tested is what becomes of that.
 
-use crate::support::guests::has_guest;
+use crate::support::guests::{SCRATCH, beside_emulator, has_guest, missing, put_emulator};
 use crate::support::{self, SmallDisk, code, copy_golden, json, skip, stderr, stdout, tests_all, wait_until};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Output;
 
-const EMULATOR: &str = "qemu-system-x86_64";
 const STANDS_STILL: &str = "kill -STOP $$";
-
-/// Puts this script in the place of the emulator. Whatever the kernel: any ELF file is one, until it is booted.
-fn put_emulator(directory: &Path, emulator: &str) {
-    for place in ["programs", "scratch-of-this-test"] {
-        std::fs::create_dir(directory.join(place)).unwrap();
-    }
-    std::fs::write(directory.join("vmlinux"), "\x7fELF").unwrap();
-    let path = directory.join("programs").join(EMULATOR);
-    std::fs::write(&path, format!("#!/bin/sh\n{emulator}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
 
 /// A lab with the emulator that was put there, until it has ended.
 fn lab_there(directory: &Path, words: &[&str]) -> Output {
-    let (programs, scratch) = (directory.join("programs"), directory.join("scratch-of-this-test"));
-    let mut command = support::punctual();
-    command.current_dir(directory).env("TMPDIR", &scratch).env("PUNCTUAL_KERNELS", directory.join("kernels"));
-    command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
-    let output = command.arg("lab").args(words).output().unwrap();
+    let scratch = directory.join(SCRATCH);
+    let output = beside_emulator(directory).arg("lab").args(words).output().unwrap();
     // Where the program is killed, its guest is killed after it.
     let is_gone = || !has_guest(scratch.to_str().unwrap());
     assert!(is_gone() || output.status.signal().is_some() && wait_until(is_gone), "a guest is left: {words:?}");
@@ -41,13 +25,6 @@ fn lab_there(directory: &Path, words: &[&str]) -> Output {
 fn lab(directory: &Path, emulator: &str, words: &[&str]) -> Output {
     put_emulator(directory, emulator);
     lab_there(directory, words)
-}
-
-/// A program that no guest can do without.
-fn missing() -> Option<String> {
-    let is_missing = |program: &&str| punctual_lab::userland::find(program).is_none();
-    let missing = ["busybox", "bash", "setpriv"].into_iter().find(is_missing);
-    missing.map(|program| format!("{program} is not installed"))
 }
 
 #[test]

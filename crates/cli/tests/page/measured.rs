@@ -2,7 +2,9 @@
 
 use crate::browser::browser;
 use crate::faults::faults_of;
-use crate::support::{allows, code, guests, json, punctual, run, signal, skip, start, stderr, wait_until};
+use crate::support::{
+    allows, code, copy_golden, guests, json, punctual, run, signal, skip, start, stderr, stdout, wait_until,
+};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
@@ -24,11 +26,10 @@ fn look_at(name: &str, page_name: &str, made_by: impl Fn(&Path, &str) -> Output)
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The program with these words, which are asked for a page too: in place of `PAGE`, or at their end.
+/// The program with these words, which are asked for a page too.
 fn made_by(words: &'static str) -> impl Fn(&Path, &str) -> Output {
     move |directory, page| {
-        let (before, after) = words.split_once("PAGE").unwrap_or((words, ""));
-        let words = before.split_whitespace().chain(["--html", page]).chain(after.split_whitespace());
+        let words = words.split_whitespace().chain(["--html", page]);
         run(directory, &words.collect::<Vec<_>>())
     }
 }
@@ -104,12 +105,25 @@ fn machine_the_page_of_a_reservation_has_no_faults() {
     look_at(NAME, "reserve", made_by(words));
 }
 
-/// Guests side by side.
+/// A guest and who made its wakeups late: a script takes the place of the emulator, and hands out a recording.
 #[test]
-fn machine_the_page_of_guests_has_no_faults() {
-    const NAME: &str = "machine_the_page_of_guests_has_no_faults";
-    if let Err(missing) = guests::kernel("6.12") {
+fn the_page_of_guests_has_no_faults() {
+    const NAME: &str = "the_page_of_guests_has_no_faults";
+    if let Some(missing) = guests::missing() {
         return skip(NAME, &missing);
     }
-    look_at(NAME, "lab", made_by("lab run -q --kernel 6.12 --seeds 1 -o guests PAGE -- record -D1s"));
+    look_at(NAME, "lab", |directory, page| {
+        guests::put_emulator(directory, "tar -C left -cf - .");
+        let left = directory.join("left");
+        copy_golden("why.punctual", &left.join("recording.punctual"));
+        for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
+            std::fs::write(left.join(name), text).unwrap();
+        }
+        let words = ["lab", "run", "-q", "--kernel", "./vmlinux", "--seeds", "1", "-o", "guests", "--html", page];
+        let mut command = guests::beside_emulator(directory);
+        let output = command.args(words).args(["--", "record", "-D", "1s", "--why", "100us"]).output().unwrap();
+        let is_made = code(&output) == 0 || stderr(&output).contains("Node.js");
+        assert!(is_made, "{}{}", stdout(&output), stderr(&output));
+        output
+    });
 }

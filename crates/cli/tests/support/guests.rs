@@ -1,7 +1,9 @@
 //! Guests of the lab: whether there can be any, and how those of one test are told from others'.
 
-use super::{json, run};
+use super::{json, punctual, run};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 /// Whether any process is an emulator that was started with this directory for temporary files.
 pub(crate) fn has_guest(scratch: &str) -> bool {
@@ -26,4 +28,35 @@ pub(crate) fn kernel(name: &str) -> Result<String, String> {
     } else {
         Err(format!("kernel {name} is not here (punctual lab kernels {name} --fetch)"))
     }
+}
+
+/// Where a guest of [`beside_emulator`] has its temporary files.
+pub(crate) const SCRATCH: &str = "scratch-of-this-test";
+
+/// A program that no guest can do without, whatever its emulator.
+pub(crate) fn missing() -> Option<String> {
+    let is_missing = |program: &&str| punctual_lab::userland::find(program).is_none();
+    let missing = ["busybox", "bash", "setpriv"].into_iter().find(is_missing);
+    missing.map(|program| format!("{program} is not installed"))
+}
+
+/// Puts this script in the place of the emulator. Whatever the kernel: any ELF file is one, until it is booted.
+pub(crate) fn put_emulator(directory: &Path, emulator: &str) {
+    for place in ["programs", SCRATCH] {
+        std::fs::create_dir(directory.join(place)).unwrap();
+    }
+    std::fs::write(directory.join("vmlinux"), "\x7fELF").unwrap();
+    let path = directory.join("programs/qemu-system-x86_64");
+    std::fs::write(&path, format!("#!/bin/sh\n{emulator}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The program, for which the emulator is what was put there.
+pub(crate) fn beside_emulator(directory: &Path) -> Command {
+    let mut command = punctual();
+    command.current_dir(directory).env("TMPDIR", directory.join(SCRATCH));
+    command.env("PUNCTUAL_KERNELS", directory.join("kernels"));
+    let programs = directory.join("programs");
+    command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
+    command
 }
