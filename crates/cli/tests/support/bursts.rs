@@ -78,7 +78,7 @@ pub(crate) fn a_hundred_bursts(cpu: u32) -> BurstsSeen {
         pin_to(cpu).unwrap();
         set_scheduling(Scheduling::Fifo(50)).unwrap();
         let one = |number: u64| {
-            std::thread::sleep(Duration::from_millis(25));
+            std::thread::sleep(Duration::from_millis(15));
             let (cpu, began) = (thread_cpu_ns(), monotonic_ns());
             while monotonic_ns() < began + 200_000 + number * 9_800_000 / 99 {}
             Burst { began, ended: monotonic_ns(), cpu: thread_cpu_ns() - cpu }
