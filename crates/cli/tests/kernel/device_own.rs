@@ -97,7 +97,7 @@ fn an_encoder_ends_where_it_is_wanted_and_as_this_processor_has_it() {
     let mut tried = Vec::new();
     let found = support::attempts(support::MAX_ATTEMPTS).find_map(|attempt| {
         let name = format!("all-{attempt}");
-        let more = ["--work", &source, "-D", "4s", "-q", "--json", "-o", &name];
+        let more = ["--work", &source, "-D", "3s", "-q", "--json", "-o", &name];
         let output = run(directory.path(), &[&["device", "mix"], &words[..], &more].concat());
         assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
         let mut blocks = vec![Vec::new(); contexts.len()];

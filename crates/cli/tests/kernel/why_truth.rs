@@ -66,7 +66,7 @@ fn short_trials(drills: &[(&str, &str, &str)], words: &[&str]) -> Option<Trials>
     }
     let mut cpus: Vec<&str> = drills.iter().map(|(_, cpu, _)| *cpu).collect();
     cpus.dedup();
-    let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "2s", words };
+    let trial = Trial { drills, length: "300us..5ms", cpus: &cpus.join(","), duration: "1200ms", words };
     let mut trials = Trials { scores: Vec::new(), runs: Vec::new() };
     for run in 0..support::MAX_ATTEMPTS as u64 {
         let directory = tempfile::tempdir().unwrap();
