@@ -50,10 +50,16 @@ fn a_recording_to_which_nothing_comes_says_what_its_thread_does() {
     program.ready();
     support::signal(&program.0, libc::SIGSTOP);
     let tid = program.0.id().to_string();
-    // Longer than the patience, also where others want the CPUs.
-    let output = run(directory.path(), &["record", "-D", "12s", "-o", "a.punctual", "--tid", &tid]);
-    let said = stderr(&output);
-    assert!(said.contains("note: no wakeup") && said.contains(&format!("is stopped: `kill -CONT {tid}`")), "{said}");
+    // Longer than the patience of 5 s; where others want the CPUs, it takes longer.
+    let mut all = Vec::new();
+    let is_told = ["8s", "12s"].into_iter().any(|duration| {
+        let output = run(directory.path(), &["record", "-D", duration, "-o", duration, "--tid", &tid]);
+        let said = stderr(&output);
+        let is_told = said.contains("note: no wakeup") && said.contains(&format!("is stopped: `kill -CONT {tid}`"));
+        all.push(said);
+        is_told
+    });
+    assert!(is_told, "{all:?}");
 }
 
 /// The program that a thread becomes runs under the id of the process's first thread.
