@@ -33,7 +33,8 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
 /// another request, and whoever it has woken since its client or a dispatcher. In one that accepted none, a client with a period and its store do what a
-/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads. So whoever slept before it wrote is not told from a client.
+/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads. So whoever slept before it wrote is not told from a client,
+/// and nobody is where the late thread is not known to sleep until a time.
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last() else { return };
     let end_ns = last.start_ns + last.ns;
@@ -51,7 +52,8 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
         return;
     }
     if matches!(beginning, Beginning::Period) {
-        if ender.is_some_and(may_be_client) && wait.iter().any(slept_itself) {
+        let may_send_requests = classifier.may_sleep_within() || wait.iter().any(slept_itself);
+        if may_send_requests && ender.is_some_and(may_be_client) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
@@ -80,7 +82,7 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
     ender.waited_for == WaitedFor::Answer || is_read && ender.was_asked && ender.is_of_its_program
 }
 
-/// Whether whoever ended a wait may be the one that asks: nothing tells which end of a pipe does, and it is no other thread of the program.
+/// Whether whoever ended a wait may be the one that asks: nothing tells which end of a pipe or a semaphore does, and it is no other thread of the program.
 fn may_be_client(ender: Ender) -> bool {
     ender.is_unclear && !ender.is_of_its_program
 }

@@ -12,14 +12,14 @@ use punctual_recording::{Episode, Stage};
 /// `first` sends the requests, or is the one whose answer is taken for a request.
 const CLIENT: (u32, i16) = (8, 120);
 /// `other` is waited for within the request.
-const STORE: (u32, i16) = (7, 120);
+pub(crate) const STORE: (u32, i16) = (7, 120);
 /// A word that all who hand over work share.
 const WORD: u32 = 10;
 const NET_RX: u64 = 3;
 
 /// By what two threads speak to each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Way {
+pub(crate) enum Way {
     /// What is sent is delivered by a softirq.
     Tcp,
     /// A pipe, or a Unix socket.
@@ -30,12 +30,12 @@ enum Way {
 
 const WAYS: [Way; 3] = [Way::Tcp, Way::Pipe, Way::Queue];
 
-fn word(act: WakingAct) -> u64 {
+pub(crate) fn word(act: WakingAct) -> u64 {
     LockWaking { act, same_word: Some(true), state: WordState::NoLock, place: WORD, owner: 0 }.bits()
 }
 
 /// The current thread, whose name has this number, wakes the late one.
-fn wakes(story: &mut Story, at_us: u64, way: Way, name: u32) {
+pub(crate) fn wakes(story: &mut Story, at_us: u64, way: Way, name: u32) {
     match way {
         Way::Tcp => {
             let end = WaitEnd { sender: Sender::Thread(story.current.0), ..READ };
@@ -54,7 +54,7 @@ fn wakes(story: &mut Story, at_us: u64, way: Way, name: u32) {
 }
 
 /// A timer's interrupt wakes a thread; `bits` tell out of which wait, and its priority.
-fn timer_wakes(story: &mut Story, at_us: u64, tid: u32, bits: u64) {
+pub(crate) fn timer_wakes(story: &mut Story, at_us: u64, tid: u32, bits: u64) {
     story.event(at_us - 4, EventKind::VectorBegin, INTERRUPT, 1, 0, 2);
     story.event(at_us - 3, EventKind::TimerBegin, INTERRUPT, 0, (at_us - 3) * 1_000, 4);
     story.event(at_us, EventKind::Waking, INTERRUPT, u64::from(tid), bits, 0);
@@ -119,7 +119,7 @@ fn waits_for_store(story: &mut Story, way: Way, wakes_it: bool, sleeps: bool) {
 }
 
 /// A timer of its own wakes the late thread at 1,003 us; it waits for somebody else as above.
-fn by_its_timer(way: Way, wakes_it: bool, sleeps: bool) -> Story {
+pub(crate) fn by_its_timer(way: Way, wakes_it: bool, sleeps: bool) -> Story {
     let mut story = Story::new(CLIENT, 5_000);
     story.episode.stage = Stage::Request;
     story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
@@ -130,7 +130,7 @@ fn by_its_timer(way: Way, wakes_it: bool, sleeps: bool) -> Story {
 }
 
 /// Of which nothing tells what it was for: no name, and all of it unknown.
-fn is_untold(part: &Part) -> bool {
+pub(crate) fn is_untold(part: &Part) -> bool {
     let is_it = part.kind == Kind::Unknown && part.who.name() == ANSWER_OR_REQUEST;
     is_it && part.ns >= 2_700_000 && part.unknown_ns == part.ns && part.inside.is_empty()
 }

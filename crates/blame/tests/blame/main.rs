@@ -3,6 +3,7 @@
 mod alike;
 mod along_waits;
 mod asked;
+mod asked_by_words;
 mod beginnings;
 mod beside;
 mod blindness;

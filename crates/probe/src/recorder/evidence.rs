@@ -169,6 +169,7 @@ impl Investigator {
             stage: late.stage,
             is_asked_for: late.is_asked_for,
             waits_for_answers: late.waits_for_answers,
+            may_sleep_within: late.may_sleep_within,
             accepted: late.connections.accepted.clone(),
             connected: late.connections.connected.clone(),
             connections_unknown: late.connections.is_unknown,

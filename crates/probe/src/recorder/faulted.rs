@@ -101,6 +101,7 @@ mod tests {
             stage: Stage::Response,
             is_asked_for: false,
             waits_for_answers: false,
+            may_sleep_within: false,
             connections: super::super::late_wakeup::Connections::default(),
         };
         let tid = late.tid;

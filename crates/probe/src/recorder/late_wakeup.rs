@@ -23,6 +23,8 @@ pub struct LateWakeup {
     pub is_asked_for: bool,
     /// See [`Episode::waits_for_answers`](punctual_recording::Episode::waits_for_answers).
     pub waits_for_answers: bool,
+    /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
+    pub may_sleep_within: bool,
     /// What it may read.
     pub connections: Connections,
 }

@@ -23,6 +23,8 @@ pub(crate) struct Known {
     /// waits, and its program accepts connections, or nothing tells who asks by what it waits for, and it waits now and then more often for that, or
     /// sleeps for as long each time.
     pub(crate) may_be_part: bool,
+    /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
+    pub(crate) may_sleep_within: bool,
     /// Whether it is known to begin and end where it is taken to: it begins as somebody asks, or where it waits for nothing but requests; or it waits for
     /// nobody within it; or a timer of its own begins it, and its waits are for answers, or its timer is a clock. Others may hold a wait for the
     /// next request, or be parts of one.

@@ -458,7 +458,8 @@ impl Thread {
         let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
         let is_bounded = !(may_be_part || may_be_several || is_after_answer)
             && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
-        let known = Known { may_be_part, may_be_several, is_after_answer, is_bounded, ..known };
+        let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
+        let known = Known { may_be_part, may_sleep_within, may_be_several, is_after_answer, is_bounded, ..known };
         Some(Request { expected_ns, end_ns, known })
     }
 

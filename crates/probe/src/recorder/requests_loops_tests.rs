@@ -144,6 +144,28 @@ fn whoever_waits_by_a_pipe_and_sleeps_for_as_long_each_time_may_be_a_server() {
     }
 }
 
+/// Its sleeps tell, whatever it waits for besides: they last as long each time, or too few of them were seen.
+#[test]
+fn it_is_known_of_a_request_whether_its_thread_may_sleep_within_requests() {
+    const MS: u64 = 1_000_000;
+    for (sleeps, expected) in [
+        (&[(5, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], true),
+        (&[(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)][..], false),
+        (&[(1, 19)][..], true),
+    ] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Futex));
+        for (pause_ms, asleep_ms) in sleeps {
+            play.now += pause_ms * MS;
+            play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+            play.now += asleep_ms * MS;
+            play.stretch(EndedBy::Timer, waits(IDLE, Call::Futex));
+        }
+        play.stretch(EndedBy::Thread, waits(OTHER, Call::Sleep));
+        assert_eq!(play.known.last().map(|known| known.may_sleep_within), Some(expected), "{sleeps:?}");
+    }
+}
+
 /// Others may hold a wait for the next request, or be a part of one.
 #[test]
 fn it_is_counted_where_requests_begin_and_end_only_by_assumption() {

@@ -91,6 +91,11 @@ impl Sleeps {
         self.for_a_while >= MIN_SEEN && self.for_a_while > self.of_another_length
     }
 
+    /// Whether it may: it does, or too few of its sleeps were seen to tell.
+    pub(super) fn may_be_for_a_while(&self) -> bool {
+        self.are_for_a_while() || !self.are_regular() && self.of_another_length < MIN_SEEN
+    }
+
     /// Whether they mostly end in equal steps, as those of a loop with a period do.
     pub(super) fn are_regular(&self) -> bool {
         self.regular >= MIN_SEEN && self.regular > self.irregular
@@ -147,6 +152,20 @@ mod tests {
             (&[(1, 19), (1, 19), (1, 19)][..], None, "too few"),
         ] {
             assert_eq!(after(sleeps).period_ns(), expected.map(|ms: u64| ms * MS), "{what}");
+        }
+    }
+
+    #[test]
+    fn whoever_was_seen_to_sleep_too_seldom_may_sleep_for_a_while() {
+        for (sleeps, expected, what) in [
+            (&[(0, 35), (9, 35), (20, 35), (3, 35), (50, 35)][..], true, "it does"),
+            (&[(1, 20), (9, 20), (4, 20)][..], true, "too few"),
+            (&[][..], true, "none"),
+            (&[(1, 19), (5, 15), (1, 19), (12, 8), (2, 18)][..], false, "a period"),
+            (&[(1, 19), (1, 19), (1, 19), (1, 19), (1, 19)][..], false, "a period, and equal work"),
+            (&[(1, 17), (9, 11), (4, 25), (2, 8), (6, 14)][..], false, "any length"),
+        ] {
+            assert_eq!(after(sleeps).may_be_for_a_while(), expected, "{what}");
         }
     }
 

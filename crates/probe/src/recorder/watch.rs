@@ -272,6 +272,7 @@ impl Watch {
             stage: self.settings.stage,
             is_asked_for: known.is_known_to_begin(),
             waits_for_answers: known.waits_for_answers,
+            may_sleep_within: known.may_sleep_within,
             connections,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));

@@ -201,6 +201,7 @@ impl Stretches {
             stage: Stage::Request,
             is_asked_for: false,
             waits_for_answers: false,
+            may_sleep_within: false,
             connections: Connections::default(),
         };
         let evidence = Evidence {

@@ -199,6 +199,9 @@ pub struct Episode {
     /// Whether all waits of a request for others are for what comes by connections that the thread asked for: none is for the next
     /// request then, unless it gets its requests by those.
     pub waits_for_answers: bool,
+    /// Whether a timer of its own begins the request, and the late thread may be a server that sleeps within its requests: it sleeps for as long each
+    /// time and not until a time, or too few of its sleeps were seen to tell.
+    pub may_sleep_within: bool,
     /// Numbers of descriptors by which the late thread reads connections that its program accepted, or at which it listens, as seen before the
     /// request began.
     pub accepted: Vec<u32>,
@@ -257,6 +260,7 @@ impl Episode {
             stage: Stage::Total,
             is_asked_for: false,
             waits_for_answers: false,
+            may_sleep_within: false,
             accepted: Vec::new(),
             connected: Vec::new(),
             connections_unknown: false,

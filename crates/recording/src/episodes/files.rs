@@ -181,6 +181,7 @@ mod tests {
             stage: crate::Stage::Response,
             is_asked_for: true,
             waits_for_answers: true,
+            may_sleep_within: true,
             accepted: vec![4],
             connected: vec![5, 6],
             connections_unknown: true,

@@ -26,6 +26,8 @@ struct Line {
     is_asked_for: bool,
     #[serde(default, skip_serializing_if = "is_no")]
     waits_for_answers: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    may_sleep_within: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accepted: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -142,6 +144,7 @@ impl Serialize for Episode {
             stage: self.stage,
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
+            may_sleep_within: self.may_sleep_within,
             accepted: self.accepted.clone(),
             connected: self.connected.clone(),
             connections_unknown: self.connections_unknown,
@@ -217,6 +220,7 @@ impl Line {
             stage: self.stage,
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
+            may_sleep_within: self.may_sleep_within,
             accepted: self.accepted,
             connected: self.connected,
             connections_unknown: self.connections_unknown,

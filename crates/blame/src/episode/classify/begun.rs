@@ -2,6 +2,7 @@
 
 use super::answer::{End, are_of_one_word};
 use super::classifier::Classifier;
+use super::holder::sleepers_call;
 use super::several::descriptor;
 use crate::episode::story::waking;
 use punctual_recording::Stage;
@@ -31,7 +32,8 @@ pub(crate) struct Ender {
     pub(crate) was_asked: bool,
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
-    /// Whether that came by a descriptor of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several.
+    /// Whether that came by something of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several; or a word in memory, a
+    /// queue or a signal of another program.
     pub(crate) is_unclear: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
@@ -100,18 +102,27 @@ impl Classifier<'_> {
         let waited_for = self.waited_for(woken_by);
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
-        let is_unclear = self.is_unclear(woken_by, waited_for);
+        let is_unclear = self.is_unclear(woken_by, waited_for, tid);
         Some(Ender { tid, was_asked, waited_for, is_unclear, is_of_its_program })
     }
 
     /// See [`Ender::is_unclear`]. `poll` and the like do not tell which it was: it may be by a connection that the program asked for, if it did.
-    fn is_unclear(&self, woken_by: &Event, waited_for: WaitedFor) -> bool {
+    fn is_unclear(&self, woken_by: &Event, waited_for: WaitedFor, ender: u32) -> bool {
         let asked_none = self.episode.connected.is_empty();
-        match waited_for {
-            WaitedFor::Request | WaitedFor::Answer => false,
-            WaitedFor::Several => asked_none,
-            WaitedFor::Else => descriptor(woken_by).is_some_and(|read| read != ONE_POLLED || asked_none),
+        match (waited_for, descriptor(woken_by)) {
+            (WaitedFor::Request | WaitedFor::Answer, _) => false,
+            (WaitedFor::Several, _) => asked_none,
+            (WaitedFor::Else, Some(read)) => read != ONE_POLLED || asked_none,
+            (WaitedFor::Else, None) => {
+                let is_told = matches!(sleepers_call(woken_by), Some(Call::Futex | Call::Queue | Call::Signal));
+                is_told && self.index.are_of_two_processes(ender, self.subject.tid)
+            }
         }
+    }
+
+    /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
+    pub(crate) fn may_sleep_within(&self) -> bool {
+        self.episode.may_sleep_within
     }
 
     /// Whether a wait of the late thread that was over at a time, and that nobody was seen to end, may be for the next request: it was for one of several
