@@ -5,6 +5,7 @@ mod asked;
 mod begun;
 mod classifier;
 mod file_locks;
+mod had_again;
 mod holder;
 mod inside;
 mod interrupted;

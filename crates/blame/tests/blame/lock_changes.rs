@@ -175,6 +175,45 @@ fn who_tried_in_vain_did_not_hold_it() {
     assert_eq!(in_words(&part.detail).as_deref(), Some("before first had it"));
 }
 
+/// The holder lets the lock go to the barger, which gets no CPU; it waits for its next request until 3,100 us, and then takes the lock again: in between
+/// nobody had it. If the barger has looked before that, and sleeps on, it was the holder's, as far as that tells.
+#[test]
+fn a_lock_that_was_let_go_is_not_its_holders_while_that_waits_for_something_else() {
+    for (left, looks_us, free_ns) in [
+        (Some(1), Some(3_300), 1_100_000),
+        (Some(1), None, 1_100_000),
+        (Some(1), Some(2_100), 0),
+        // It has worked, or waited for a page: it may have had the lock all the time.
+        (None, None, 0),
+        (Some(LEFT_UNINTERRUPTIBLE), Some(3_300), 0),
+    ] {
+        let episode = response(|story| {
+            story.switch(1_500, (0, 120), LEFT_FOR_LOCK | 1, 0);
+            on_cpu(story, 1, HOLDER, |story| {
+                story.event(2_000, EventKind::Waking, 0, u64::from(BARGER.0), lets_go(PLACE).bits() | 110, 2);
+                if let Some(left) = left {
+                    story.switch(2_200, (9, 120), left, 4);
+                    story.event(3_000, EventKind::Waking, 0, u64::from(HOLDER.0), 120, 4);
+                    story.switch(3_100, HOLDER, 1, 2);
+                }
+                story.event(4_500, EventKind::Waking, 0, u64::from(VICTIM), lets_go(PLACE).bits() | 19, 2);
+            });
+            if let Some(looks_us) = looks_us {
+                on_cpu(story, 2, (0, 120), |story| {
+                    story.switch(looks_us, BARGER, 0, 3).switch(looks_us + 10, (0, 120), LEFT_FOR_LOCK | 1, 0);
+                });
+            }
+            story.switch(4_505, VICTIM_RUNS, 0, 1);
+        });
+        let told = locks(&episode);
+        let ns = |is_it: &dyn Fn(&Who) -> bool| -> u64 {
+            told.iter().filter(|(who, ..)| is_it(who)).map(|(_, ns, _)| ns).sum()
+        };
+        let found = (ns(&|who| *who == HOLDER_NOT_SEEN), ns(&|who| who.name() == "other"));
+        assert_eq!(found, (free_ns, 3_000_000 - free_ns), "{left:?} {looks_us:?}: {told:?}");
+    }
+}
+
 /// The word is never seen as in a free lock: a caller has written a job's number there.
 #[test]
 fn a_word_that_was_never_free_may_be_no_lock() {

@@ -91,7 +91,8 @@ impl<'a> Classifier<'a> {
     }
 
     /// Cuts a sleep for a lock of the program at each moment at which somebody released that lock to somebody else:
-    /// until then it was that one's. Whoever tried meanwhile and did not get it did not hold it before.
+    /// until then it was that one's. Whoever tried meanwhile and did not get it did not hold it before; nor, for some of the time,
+    /// whoever had let it go before.
     fn handed_over(&self, span: StateSpan) -> Vec<StateSpan> {
         let Doing::Blocked { left_state, woken_by: Some(woken_by) } = span.doing else { return vec![span] };
         let events = &self.episode.events;
@@ -113,6 +114,7 @@ impl<'a> Classifier<'a> {
         let ends = self.ends_of_one_lock(&meanwhile, &events[woken_by]).into_iter();
         let mut spans = Vec::new();
         let mut reached = span.start_ns;
+        let mut before: Option<&Event> = None;
         for end in ends.chain([woken_by]) {
             let end_ns = if end == woken_by { span.end_ns } else { events[end].at_ns };
             let doing = Doing::Blocked { left_state, woken_by: Some(end) };
@@ -125,7 +127,9 @@ impl<'a> Classifier<'a> {
                         in_vain.insert(event.value, event.at_ns);
                     }
                 }
-                if let Some(&last) = in_vain.get(&u64::from(taker)).filter(|last_ns| **last_ns > reached) {
+                let in_vain_ns = in_vain.get(&u64::from(taker)).copied();
+                let again_ns = before.and_then(|before| self.had_again_ns(before, &events[end]));
+                if let Some(last) = in_vain_ns.max(again_ns).filter(|last_ns| *last_ns > reached) {
                     spans.push(StateSpan {
                         start_ns: reached,
                         end_ns: last,
@@ -139,6 +143,7 @@ impl<'a> Classifier<'a> {
                 spans.push(StateSpan { start_ns: reached, end_ns, doing, ..span });
                 reached = end_ns;
             }
+            before = Some(&events[end]);
         }
         spans
     }
