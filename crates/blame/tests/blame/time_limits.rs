@@ -1,9 +1,11 @@
-//! Waits for a word in memory that are given up after a time and begun again, as for Python's lock: whoever ends the last of them was
+//! Waits up to a time limit. Those for a word in memory may be given up and begun again, as for Python's lock: whoever ends the last of them was
 //! waited for.
 
-use crate::support::{INTERRUPT, Story, VICTIM, awaited_parts};
+use crate::beginnings::{is_untold, timer_wakes};
+use crate::support::requests::{READ, parts};
+use crate::support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, awaited_parts};
 use punctual_blame::{Kind, Part};
-use punctual_recording::episode::{EventKind, LockWaking, WakingAct, WordState};
+use punctual_recording::episode::{Call, EventKind, LockWaking, ONE_POLLED, WaitEnd, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
 
 const WAITER: (u32, i16) = (VICTIM, 120);
@@ -56,5 +58,36 @@ fn a_sleep_is_a_sleep() {
     {
         let told = awaited_parts(&episode);
         assert!(ns_of(&told, Kind::Sleep) >= slept_ns, "{told:?}");
+    }
+}
+
+/// After a sleep of its own, a server polls the only connection that it accepted up to a limit, as a loop with a tick does: nothing tells that a request was
+/// waiting.
+#[test]
+fn a_limit_that_is_over_after_a_servers_own_timer_makes_no_request_late() {
+    const ACCEPTED: u32 = 4;
+    const CONNECTED: u32 = 5;
+    for (sleeper, descriptor, accepted, expected) in [
+        (Call::Poll, Some(ONE_POLLED), vec![ACCEPTED], true),
+        (Call::Poll, None, vec![ACCEPTED], true),
+        (Call::Read, Some(ACCEPTED), vec![ACCEPTED], true),
+        (Call::Read, Some(CONNECTED), vec![ACCEPTED], false),
+        (Call::Write, None, vec![ACCEPTED], false),
+        (Call::Poll, Some(ONE_POLLED), Vec::new(), false),
+    ] {
+        let mut story = Story::new(HOLDER, 5_000);
+        story.episode.stage = Stage::Request;
+        (story.episode.accepted, story.episode.connected) = (accepted.clone(), vec![CONNECTED]);
+        story.switch(510, VICTIM_RUNS, WAITS, 1).switch(520, IDLE, WAITS, 0);
+        let slept = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
+        timer_wakes(&mut story, 1_003, VICTIM, slept.bits() | 19);
+        story.switch(1_010, VICTIM_RUNS, 0, 1).switch(1_300, IDLE, WAITS, 0);
+        let limited = WaitEnd { sleeper, waker: None, descriptor, ..READ };
+        timer_wakes(&mut story, 4_100, VICTIM, limited.bits() | 19);
+        story.switch(4_105, VICTIM_RUNS, 0, 1).switch(5_000, IDLE, WAITS, 0);
+        let told = parts(&story.episode);
+        let is_not_seen = told.iter().any(|part| part.kind == Kind::Wait && part.who == ENDER_NOT_SEEN);
+        let case = format!("{sleeper:?} {descriptor:?} {accepted:?}: {told:?}");
+        assert_eq!((told.iter().any(is_untold), is_not_seen), (expected, !expected), "{case}");
     }
 }
