@@ -186,10 +186,11 @@ fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
 }
 
 /// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or the wait for the answer may be
-/// left out.
+/// left out; or a thread that ended worked on it, unseen.
 fn in_doubt(recorder: &RecorderSummary) -> u64 {
     let times = recorder.request_times.unwrap_or_default();
-    times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers)
+    let of_times = times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers);
+    of_times.saturating_add(recorder.ended_threads)
 }
 
 /// Why nothing can be said of a run's slow requests, if that is so.

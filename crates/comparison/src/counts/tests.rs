@@ -387,6 +387,12 @@ fn requests_of_clients_that_were_behind_have_limits() {
         let counted = row.b.untold.is_none().then_some((row.b.least / 3, row.b.events / 3));
         assert_eq!(counted, expected, "{times:?}: {row:?}");
     }
+    // A thread that a server made may have worked on one that is in no count.
+    let mut made = of(40, none);
+    let recorders = made.iter_mut().filter_map(|run| run.document.recorder.as_mut());
+    recorders.for_each(|recorder| recorder.ended_threads = 9);
+    let row = counts(&of(400, none), &made, false, 0.95).remove(0);
+    assert_eq!((row.b.least / 3, row.b.events / 3), (40, 49), "{row:?}");
 }
 
 /// A request that was cut, or of which only a part was seen, may have been slow; where that is so of most, or none was recognised,

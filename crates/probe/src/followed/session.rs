@@ -293,6 +293,9 @@ impl Session<'_> {
                 if record.unobserved > 0 || record.lost > 0 || taken.is_none() {
                     watch.lost_sight_of(record.tid);
                 }
+                if taken.is_none() && record.flags & RECORD_ENDED != 0 {
+                    watch.ended_unseen(record.tid, record.process);
+                }
                 // Whoever works on a request may have any name.
                 let is_watched = !is_context || self.plan.why.is_some_and(|settings| settings.stage == Stage::Request);
                 if let Some((_, wakeup)) = taken.as_ref().filter(|_| is_watched) {

@@ -9,7 +9,7 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
 //! * `requests`, `stretches`, `sources`, `sleeps`, `behind`: where a followed thread's request begins and ends; `request`: one of
-//!   them; `of_requests`: how many there were of which so much is known; `looks`, `connections`, `socket_tables`: by which connections it comes.
+//!   them; `of_requests`: how many there were of which so much is known; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
@@ -41,6 +41,7 @@ pub(crate) mod hooks;
 pub(crate) mod kept;
 mod kernel_code;
 mod late_wakeup;
+mod looked_at;
 mod looks;
 mod maps;
 pub(crate) mod missed_runs;

@@ -9,7 +9,7 @@
 //! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
 use super::behind::Usual;
-use super::connections::{Connection, Programs, WaitedFor};
+use super::connections::{Programs, WaitedFor};
 use super::late_wakeup::Connections;
 use super::request::Open;
 pub(crate) use super::request::{Known, Request};
@@ -17,7 +17,7 @@ use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
 use punctual_recording::episode::Call;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = 250;
@@ -31,17 +31,17 @@ const MAX_PLACES: usize = 64;
 const MAX_SLEEPS: u8 = 16;
 
 #[derive(Default)]
-struct Thread {
+pub(super) struct Thread {
     open: Option<Open>,
     source: Option<Source>,
     /// Where it waits, or last did.
-    at: Option<(u32, Option<Call>)>,
+    pub(super) at: Option<(u32, Option<Call>)>,
     /// Since when, ns.
-    since_ns: u64,
+    pub(super) since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
     /// Until when, ns, it was last seen to wait for something, and for what.
-    seen: Option<(u64, WaitedFor)>,
+    pub(super) seen: Option<(u64, WaitedFor)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
@@ -65,13 +65,13 @@ struct Thread {
     /// Where else it waits for what comes by a connection or the like: there it may get its requests.
     others: BTreeSet<u32>,
     /// How often it was looked at for that, ...
-    looks: u8,
+    pub(super) looks: u8,
     /// ... and whether it was while it waits where it does.
-    is_looked_at: bool,
+    pub(super) is_looked_at: bool,
     /// Whether looks at it do not succeed.
-    is_out_of_reach: bool,
+    pub(super) is_out_of_reach: bool,
     /// Its process, which has its connections, ...
-    process: u32,
+    pub(super) process: u32,
     /// ... and whether that accepts some, ...
     has_accepted: bool,
     /// ... or was seen to have none.
@@ -81,8 +81,8 @@ struct Thread {
 /// What is known about the followed threads' requests.
 #[derive(Default)]
 pub(crate) struct Requests {
-    threads: HashMap<u32, Thread>,
-    programs: Programs,
+    pub(super) threads: HashMap<u32, Thread>,
+    pub(super) programs: Programs,
     given_up: u64,
     /// Those that were not over when their thread was lost sight of.
     lost: u64,
@@ -119,74 +119,6 @@ impl Requests {
         }
     }
 
-    /// A thread that waits for one thing and of which it is not known yet whether it gets its requests there, for a look at
-    /// what it waits for. No thread is looked at for ever.
-    pub(crate) fn next_look(&mut self) -> Option<u32> {
-        let open = self.threads.iter_mut().filter(|(_, thread)| thread.is_open());
-        let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
-        thread.looks += 1;
-        thread.is_looked_at = true;
-        Some(tid)
-    }
-
-    /// From one time to another a thread waited for this: at the place where it is known to wait, unless that wait began later,
-    /// or turns out to have been over by then.
-    pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: WaitedFor) {
-        let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
-        if let Some(thread) = thread {
-            thread.seen = Some((over_ns, awaited));
-        }
-    }
-
-    /// A thread of a program whose connections were not looked at for long, for a look.
-    pub(crate) fn next_refresh(&mut self, now_ns: u64) -> Option<u32> {
-        let in_reach = self.threads.iter().filter(|(_, thread)| !thread.is_out_of_reach);
-        let due = in_reach
-            .filter_map(|(&tid, thread)| Some((self.programs.turn(thread.process, now_ns)?, tid, thread.process)));
-        let (_, tid, process) = due.min()?;
-        self.programs.ask(process, now_ns);
-        Some(tid)
-    }
-
-    /// Whether a look at what a thread waits for is to list its program's connections as well: if those are due. Then they count as asked for.
-    pub(crate) fn ask_to_list(&mut self, tid: u32, now_ns: u64) -> bool {
-        let Some(process) = self.threads.get(&tid).map(|thread| thread.process) else { return false };
-        let is_due = self.programs.turn(process, now_ns).is_some();
-        if is_due {
-            self.programs.ask(process, now_ns);
-        }
-        is_due
-    }
-
-    /// Where somebody listens, by descriptors of local sockets of a thread's program.
-    pub(crate) fn saw_paths(&mut self, tid: u32, paths: BTreeMap<u32, String>) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw_paths(thread.process, paths);
-        }
-    }
-
-    /// From one time to another these were the connections of a thread's program.
-    pub(crate) fn saw_connections(&mut self, tid: u32, times: (u64, u64), found: &[Connection]) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw(thread.process, times, found);
-        }
-    }
-
-    /// A thread has ended, or may not be looked at: no more looks are lost on it.
-    pub(crate) fn give_up_looks_at(&mut self, tid: u32) {
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.is_out_of_reach = true;
-            self.programs.saw_nothing(thread.process);
-        }
-    }
-
-    /// A thread's program has too many descriptors to list its connections; whether it accepts any, as far as that was seen.
-    pub(crate) fn saw_too_many(&mut self, tid: u32, accepts: bool) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw_too_many(thread.process, accepts);
-        }
-    }
-
     /// Whether a thread's program accepts connections, as far as was ever seen.
     pub(crate) fn has_accepted(&self, tid: u32) -> bool {
         self.threads.get(&tid).is_some_and(|thread| self.programs.has_accepted(thread.process))
@@ -210,6 +142,13 @@ impl Requests {
         self.given_up
     }
 
+    /// A thread of a process ended without a wakeup since it last slept, if it ever did: as one that answers one request does.
+    pub(crate) fn ended_unseen(&mut self, tid: u32, process: u32) {
+        self.lost_sight_of(tid);
+        let has_read = self.threads.remove(&tid).is_some_and(|thread| !thread.accepted.is_empty());
+        self.ended += u64::from(self.programs.has_accepted(process) && !has_read);
+    }
+
     /// Threads of programs that accept connections that ended, and were not seen to wait for any.
     pub(crate) fn ended(&self) -> u64 {
         self.ended
@@ -223,7 +162,7 @@ impl Requests {
 
 impl Thread {
     /// Whether a look at what it waits for may tell more about its requests.
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));
         let known = [&self.accepted, &self.asked, &self.unclear];
         let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));

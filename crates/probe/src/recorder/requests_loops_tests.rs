@@ -220,3 +220,21 @@ fn threads_that_ended_in_a_program_that_accepts_connections_are_counted() {
     play.stretch(EndedBy::Thread, Pause::Ends);
     assert_eq!(play.requests.ended(), 2);
 }
+
+/// Most of those that are made to answer one request are never woken.
+#[test]
+fn threads_that_ended_without_a_wakeup_are_counted_too() {
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+    for (tid, process, expected) in [(TID + 1, PROCESS, 1), (TID + 2, PROCESS + 1, 1), (TID + 3, PROCESS, 2)] {
+        play.requests.ended_unseen(tid, process);
+        assert_eq!(play.requests.ended(), expected);
+    }
+    // It has read its requests itself, and works on one.
+    look(&mut play, WaitedFor::Request);
+    play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+    play.requests.ended_unseen(TID, PROCESS);
+    assert_eq!((play.requests.ended(), play.requests.cut()), (2, 1));
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::recorder::connections::Connection;
 
 #[path = "requests_behind_tests.rs"]
 mod late_loops;

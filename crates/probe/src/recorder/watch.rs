@@ -228,6 +228,12 @@ impl Watch {
         self.requests.lost_sight_of(tid);
     }
 
+    /// A followed thread of a process ended, and no wakeup led to what it did last.
+    pub(crate) fn ended_unseen(&mut self, tid: u32, process: u32) {
+        self.at_work.remove(&tid);
+        self.requests.ended_unseen(tid, process);
+    }
+
     fn look_at(
         &mut self,
         wakeup: &Wakeup,
