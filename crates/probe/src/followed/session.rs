@@ -401,7 +401,7 @@ fn ended_by(wake: &Wake) -> EndedBy {
     let softirq = || Softirq::from_code(wake.id & !SENT_HERE);
     match wake.kind {
         WAKER_TIMER => EndedBy::Timer,
-        WAKER_SOFTIRQ if wake.id & SENT_HERE != 0 => EndedBy::Thread,
+        WAKER_SOFTIRQ if wake.id & SENT_HERE != 0 => EndedBy::Sender,
         WAKER_SOFTIRQ if matches!(softirq(), Some(Softirq::Timer | Softirq::Hrtimer)) => EndedBy::Timer,
         WAKER_THREAD => {
             let name = text(&wake.name);

@@ -8,7 +8,7 @@
 //!
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`: where a followed thread's request begins and ends; `request`: one of
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
@@ -38,6 +38,7 @@ mod faulted;
 mod groups;
 mod handlers;
 pub(crate) mod hooks;
+mod in_vain;
 pub(crate) mod kept;
 mod kernel_code;
 mod late_wakeup;

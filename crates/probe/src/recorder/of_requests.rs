@@ -13,6 +13,8 @@ pub(super) struct OfRequests {
     late_from_due: u64,
     maybe_several: u64,
     after_answers: u64,
+    maybe_in_vain: u64,
+    maybe_ticks: u64,
 }
 
 impl OfRequests {
@@ -28,12 +30,13 @@ impl OfRequests {
         self.late_from_due += u64::from(is_late_from_due);
         self.maybe_several += u64::from(known.may_be_several);
         self.after_answers += u64::from(known.is_after_answer);
+        self.maybe_in_vain += u64::from(known.may_be_in_vain);
+        self.maybe_ticks += u64::from(known.may_be_tick);
     }
 
     /// How long they took; `None` if there are none.
     pub(super) fn times(self, times: &Distribution) -> Option<RequestTimes> {
-        let OfRequests { sure, maybe_parts, assumed, without_timer, late_from_due, maybe_several, after_answers } =
-            self;
+        let OfRequests { sure, maybe_parts, assumed, without_timer, late_from_due, maybe_several, .. } = self;
         Some(RequestTimes {
             p50_ns: times.quantile(0.5)?,
             // A quantile is given only where at least one value lies beyond it.
@@ -45,7 +48,9 @@ impl OfRequests {
             without_timer,
             late_from_due,
             maybe_several,
-            after_answers,
+            after_answers: self.after_answers,
+            maybe_in_vain: self.maybe_in_vain,
+            maybe_ticks: self.maybe_ticks,
         })
     }
 }

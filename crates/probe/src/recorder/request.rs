@@ -34,6 +34,10 @@ pub(crate) struct Known {
     /// Whether it may be several requests of a loop that was behind its timer: it took longer than the period, and waited more often than
     /// one does.
     pub(crate) may_be_several: bool,
+    /// Whether it may be a wakeup in vain, see [`super::in_vain`].
+    pub(crate) may_be_in_vain: bool,
+    /// Whether a timer begins it in a program that accepts connections, and nothing says that it is a part of a request: a tick, or work in the background.
+    pub(crate) may_be_tick: bool,
     /// Whether it begins with what comes by a connection that its program asked for: of a client without a timer that is the answer, and the wait for it
     /// is in no request.
     pub(crate) is_after_answer: bool,
@@ -53,6 +57,8 @@ pub(super) struct Open {
     pub(super) waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends, or would if its loop were not behind.
     pub(super) is_by_timer: bool,
+    /// Whether a timer begins it, wherever its thread waited.
+    pub(super) begins_by_timer: bool,
     /// Whether it begins where its thread waits for several things.
     pub(super) is_of_several: bool,
     /// How many of its waits were for answers, or for requests, if all places for those were known as it began.

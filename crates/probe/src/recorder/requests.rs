@@ -10,6 +10,7 @@
 
 use super::behind::Usual;
 use super::connections::{Programs, WaitedFor};
+use super::in_vain::InVain;
 use super::late_wakeup::Connections;
 use super::request::Open;
 pub(crate) use super::request::{Known, Request};
@@ -52,6 +53,8 @@ pub(super) struct Thread {
     lengths: Sleeps,
     /// How often it waits within a request.
     usual: Usual,
+    /// Which of its requests may be wakeups in vain.
+    in_vain: InVain,
     /// Where it waits for answers.
     asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -374,10 +377,19 @@ impl Thread {
         let (is_bounded, is_by_own_timer) = (self.is_asked_at(place), self.is_by_own_timer(stretch));
         let is_asked_for = is_bounded && by != EndedBy::Timer;
         let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, is_bounded, ..Known::default() };
-        let is_by_timer = by == EndedBy::Timer && !self.accepted.contains(&place);
+        let begins_by_timer = by == EndedBy::Timer;
+        let is_by_timer = begins_by_timer && !self.accepted.contains(&place);
         let (is_of_several, unclear_waits) = (call == Some(Call::Poll), self.waits_unclearly().then_some(0));
-        self.open =
-            Some(Open { expected_ns, place, known, is_by_timer, is_of_several, unclear_waits, ..Open::default() });
+        self.open = Some(Open {
+            expected_ns,
+            place,
+            known,
+            is_by_timer,
+            begins_by_timer,
+            is_of_several,
+            unclear_waits,
+            ..Open::default()
+        });
     }
 
     /// The request that is over, if one has begun.
@@ -398,8 +410,20 @@ impl Thread {
         let is_bounded = !(may_be_part || may_be_several || is_after_answer)
             && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
         let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
-        let known = Known { may_be_part, may_sleep_within, may_be_several, is_after_answer, is_bounded, ..known };
+        let may_be_tick = open.begins_by_timer && self.has_accepted && !may_be_part;
+        let known =
+            Known { may_be_part, may_sleep_within, may_be_several, may_be_tick, is_after_answer, is_bounded, ..known };
         Some(Request { expected_ns, end_ns, known })
+    }
+
+    /// Whether the request that is over with a stretch may be a wakeup in vain: it began with that, and its thread reads on where it did before.
+    fn may_be_in_vain(&mut self, stretch: &Stretch) -> bool {
+        let can_be = self.open.is_some_and(|open| {
+            let reads_on = stretch.then == Pause::Waits { place: open.place, call: Some(Call::Read) };
+            let began = open.expected_ns == stretch.expected_ns && open.place != 0;
+            began && stretch.ended_by == EndedBy::Thread && reads_on
+        });
+        self.in_vain.may_be(stretch.until_ns.saturating_sub(stretch.ran_ns), can_be)
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.
@@ -421,7 +445,9 @@ impl Thread {
         };
         if is_over {
             self.open = self.open.filter(|open| !open.is_not_sent());
-            return self.over(stretch.until_ns);
+            let may_be_in_vain = self.may_be_in_vain(stretch);
+            let over = self.over(stretch.until_ns);
+            return over.map(|over| Request { known: Known { may_be_in_vain, ..over.known }, ..over });
         }
         let next = self.open.as_ref().and_then(|open| self.usual.next(open, stretch, self.lengths.period_ns()));
         let over = next.and_then(|_| self.over(stretch.ran_ns));

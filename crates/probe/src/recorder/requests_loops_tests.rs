@@ -238,3 +238,51 @@ fn threads_that_ended_without_a_wakeup_are_counted_too() {
     play.requests.ended_unseen(TID, PROCESS);
     assert_eq!((play.requests.ended(), play.requests.cut()), (2, 1));
 }
+
+/// Whoever reads an answer out of a local stream socket wakes the server that wrote it.
+#[test]
+fn a_short_stretch_right_after_a_longer_one_may_be_a_wakeup_in_vain() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+    for (ended_by, worked_ns, call, expected) in [
+        (EndedBy::Thread, 40_000, Call::Read, false),
+        (EndedBy::Thread, 3_000, Call::Read, true),
+        // There is one at most for each answer.
+        (EndedBy::Thread, 3_000, Call::Read, false),
+        (EndedBy::Thread, 4_000, Call::Read, false),
+        (EndedBy::Thread, 60_000, Call::Read, false),
+        (EndedBy::Thread, 25_000, Call::Read, false),
+        // A packet is no such waking, nor does whoever waits for a word have one.
+        (EndedBy::Sender, 3_000, Call::Read, false),
+        (EndedBy::Thread, 60_000, Call::Read, false),
+        (EndedBy::Thread, 3_000, Call::Futex, false),
+    ] {
+        let (process, expected_ns) = (PROCESS, play.now + 10);
+        let (ran_ns, until_ns, then) = (expected_ns, expected_ns + worked_ns, waits(IDLE, call));
+        play.now = until_ns;
+        let stretch = Stretch { process, expected_ns, ended_by, ran_ns, until_ns, then };
+        let over: Vec<bool> = play.requests.next(TID, &stretch).map(|over| over.known.may_be_in_vain).collect();
+        assert_eq!(over, [expected], "{ended_by:?} {worked_ns} {call:?}");
+    }
+}
+
+/// A tick of a loop, or a thread in the background, is as likely as a request.
+#[test]
+fn what_a_timer_begins_in_a_program_that_accepts_connections_may_be_a_tick() {
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    let ticks = |play: &Play| play.known.iter().map(|known| known.may_be_tick).collect::<Vec<bool>>();
+    for (connections, expected) in [(&[client][..], [false, true, true]), (&[][..], [false; 3])] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+        play.requests.saw_connections(TID, (play.now, play.now + 1), connections);
+        play.stretch(EndedBy::Timer, waits(OTHER, Call::Sleep)).stretch(EndedBy::Timer, waits(OTHER, Call::Sleep));
+        assert_eq!(ticks(&play), expected, "{connections:?}");
+    }
+    // The time limit of the call in which it waits for its requests.
+    let mut play = Play::default();
+    play.stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    look(&mut play, WaitedFor::Request);
+    play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll)).stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    assert_eq!(ticks(&play), [true, false]);
+}

@@ -31,6 +31,6 @@ pub(super) fn quality(ended_by: EndedBy, call: Option<Call>) -> u8 {
     match ended_by {
         EndedBy::Timer => BY_A_TIMER + u8::from(call == Some(Call::Sleep)),
         EndedBy::Outside => 3 + u8::from(is_for_several),
-        EndedBy::Thread => 1 + u8::from(is_for_several),
+        EndedBy::Thread | EndedBy::Sender => 1 + u8::from(is_for_several),
     }
 }

@@ -9,8 +9,10 @@ pub(crate) enum EndedBy {
     Timer,
     /// A device, the network, a kernel thread that works for them.
     Outside,
-    /// Another thread, of whatever process.
+    /// Another thread, of whatever process, by what it did itself.
     Thread,
+    /// Another thread, by a packet that it sent.
+    Sender,
 }
 
 /// How a stretch of work ended.

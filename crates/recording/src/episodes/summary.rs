@@ -124,6 +124,13 @@ pub struct RequestTimes {
     /// that is the answer, and the wait for it is in no request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub after_answers: u64,
+    /// How many of them may be wakeups in vain, as of a server whose client reads the answer out of a local stream socket: they are short, and come right
+    /// after a longer one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub maybe_in_vain: u64,
+    /// How many of them begin at a timer in a program that accepts connections, those that may be parts left out: a tick, or work in the background.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub maybe_ticks: u64,
 }
 
 impl RequestTimes {

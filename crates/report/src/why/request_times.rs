@@ -22,6 +22,19 @@ impl WhyReport<'_> {
         times.map_or(0, |times| times.maybe_parts)
     }
 
+    /// How many of those that were recognised may not be requests, as a sentence; empty if hardly any.
+    pub(crate) fn some_may_not_be_requests(&self) -> String {
+        let all = self.recognised().filter(|all| *all > 1 && self.only.is_none());
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let Some((all, times)) = all.zip(times) else { return String::new() };
+        let many = maybe_no_requests(times).into_iter().filter(|(count, _)| is_much(*count, all));
+        let told: Vec<String> = many.map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+        if told.is_empty() {
+            return String::new();
+        }
+        format!(" Some of the {} requests that were recognised may not be requests: {}.", grouped(all), told.join("; "))
+    }
+
     /// Whether most of what was recognised may leave out the wait for the answer: then nothing that the others show makes answers come sooner.
     pub(crate) fn leaves_out_answers(&self) -> bool {
         let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
@@ -48,7 +61,8 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
             agreeing(maybe_parts, "a part of a request", "parts of requests")
         );
     }
-    for (count, what) in times.of_late_clients().into_iter().filter(|(count, _)| *count > 0) {
+    let others = times.of_late_clients().into_iter().chain(maybe_no_requests(times));
+    for (count, what) in others.filter(|(count, _)| *count > 0) {
         words += &format!("; {} {what}", grouped(count));
     }
     Some(words + &cut_in_words(recorder))
@@ -59,6 +73,20 @@ pub(crate) fn may_be_late(recorder: &RecorderSummary) -> impl Iterator<Item = (u
     let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
     let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_much(times.after_answers, all)];
     times.of_late_clients().into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
+}
+
+/// How many may not be requests: those that a timer begins, and wakeups in vain; each with words to follow the number.
+fn maybe_no_requests(times: RequestTimes) -> [(u64, String); 2] {
+    let RequestTimes { maybe_ticks, maybe_in_vain, .. } = times;
+    let ticks =
+        format!("{} at a timer, in a program that accepts connections", agreeing(maybe_ticks, "begins", "begin"));
+    let in_vain = format!(
+        "may be {} in vain, since {} short and {} right after a longer one",
+        agreeing(maybe_in_vain, "a wakeup", "wakeups"),
+        agreeing(maybe_in_vain, "it is", "they are"),
+        agreeing(maybe_in_vain, "comes", "each comes"),
+    );
+    [(maybe_ticks, ticks), (maybe_in_vain, in_vain)]
 }
 
 /// How many more there were of which the end was not seen; empty if there were none.
@@ -72,6 +100,7 @@ pub(crate) fn cut_in_words(recorder: &RecorderSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn times_are_given_with_what_they_may_include_and_what_they_leave_out() {
@@ -110,6 +139,35 @@ mod tests {
                 "; 1,000 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none"
             )
         );
+        let none = RequestTimes { maybe_ticks: 190, maybe_in_vain: 1, ..times };
+        assert_eq!(
+            told(&RecorderSummary { request_times: Some(none), ..whole.clone() }),
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 190 begin at a timer, in a program that accepts connections; 1 may be a wakeup in vain, \
+             since it is short and comes right after a longer one"
+        );
         assert_eq!(told(&RecorderSummary { request_times: None, ..whole }), "", "an older recording");
+    }
+
+    #[test]
+    fn a_sentence_says_how_many_may_be_no_requests_where_those_are_many() {
+        let told = |maybe_ticks, maybe_in_vain| {
+            let recorder = RecorderSummary {
+                stage: Stage::Request,
+                threshold: "15ms".into(),
+                threshold_ns: Some(15_000_000),
+                requests: Some(582),
+                request_times: Some(RequestTimes { maybe_ticks, maybe_in_vain, ..RequestTimes::default() }),
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
+        };
+        let none_late = "None of the 582 requests that were recognised took longer than 15.0 ms.";
+        let some = "Some of the 582 requests that were recognised may not be requests";
+        let ticks = "190 begin at a timer, in a program that accepts connections";
+        let in_vain = "212 may be wakeups in vain, since they are short and each comes right after a longer one";
+        assert_eq!(told(0, 0), none_late);
+        assert_eq!(told(3, 5), none_late, "hardly any");
+        assert_eq!(told(190, 0), format!("{none_late} {some}: {ticks}."));
+        assert_eq!(told(190, 212), format!("{none_late} {some}: {ticks}; {in_vain}."));
     }
 }

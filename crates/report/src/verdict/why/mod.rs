@@ -132,7 +132,7 @@ impl WhyReport<'_> {
 
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
-        let verdict = self.verdict_on_evidence() + &self.much_not_judged();
+        let verdict = self.verdict_on_evidence() + &self.some_may_not_be_requests() + &self.much_not_judged();
         match &self.failure {
             Some(failure) => format!("{verdict} {failure}"),
             None => verdict,
