@@ -9,6 +9,7 @@ pub(super) struct OfRequests {
     sure: u64,
     maybe_parts: u64,
     assumed: u64,
+    late_assumed: u64,
     without_timer: u64,
     late_from_due: u64,
     maybe_several: u64,
@@ -26,6 +27,7 @@ impl OfRequests {
         self.sure += u64::from(known.is_sure());
         self.maybe_parts += u64::from(known.may_be_part);
         self.assumed += u64::from(!known.is_bounded);
+        self.late_assumed += u64::from(!known.is_bounded && is_late_since(expected_ns));
         self.without_timer += u64::from(known.due_ns.is_some());
         self.late_from_due += u64::from(is_late_from_due);
         self.maybe_several += u64::from(known.may_be_several);
@@ -45,6 +47,7 @@ impl OfRequests {
             sure,
             maybe_parts,
             assumed,
+            late_assumed: self.late_assumed,
             without_timer,
             late_from_due,
             maybe_several,
@@ -78,6 +81,16 @@ mod tests {
         times.record(50_000);
         let found = OfRequests::default().times(&times).unwrap();
         assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
+    }
+
+    #[test]
+    fn late_requests_that_begin_and_end_by_assumption_are_counted() {
+        let mut found = OfRequests::default();
+        for (is_bounded, end_ns) in [(true, 200), (true, 100), (false, 200), (false, 100), (false, 300)] {
+            let known = Known { is_bounded, ..Known::default() };
+            found.count(&Request { expected_ns: 50, end_ns, known }, Some(100));
+        }
+        assert_eq!((found.assumed, found.late_assumed), (3, 2));
     }
 
     /// The one of a loop that was behind may be late from when it was due, and not from when it was sent.

@@ -110,6 +110,9 @@ pub struct RequestTimes {
     /// How many of them begin and end where that is only assumed, those included: they may hold a wait for the next request, or hide one that was late.
     #[serde(default)]
     pub assumed: u64,
+    /// How many of these took longer than the threshold, a wait for the next one included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_assumed: u64,
     /// How many of them began without their timer, because their loop was behind it. They are timed from when the thread went on with them, which is
     /// when it sent them, and not from when they were due.
     #[serde(default, skip_serializing_if = "is_zero")]

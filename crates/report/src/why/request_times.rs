@@ -35,6 +35,23 @@ impl WhyReport<'_> {
         format!(" Some of the {} requests that were recognised may not be requests: {}.", grouped(all), told.join("; "))
     }
 
+    /// How many late ones without whole evidence may only have been waiting for their next one: they may be among those of which it is only assumed where
+    /// they begin and end. Where evidence is whole, that tells.
+    pub(crate) fn maybe_unjudged(&self) -> u64 {
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let assumed = times.filter(|_| self.only.is_none()).map_or(0, |times| times.late_assumed);
+        let told = self.only_idle().saturating_add(self.maybe_only_idle());
+        self.late().saturating_sub(self.whole() as u64).min(assumed.saturating_sub(told))
+    }
+
+    /// That these may have waited for their next one instead, to follow that they took longer, if some of those without whole evidence may.
+    pub(crate) fn or_waited(&self, late: u64) -> String {
+        match self.maybe_unjudged() {
+            0 => String::new(),
+            _ => format!(" or waited for {} next one", agreeing(late, "its", "their")),
+        }
+    }
+
     /// Whether most of what was recognised may leave out the wait for the answer: then nothing that the others show makes answers come sooner.
     pub(crate) fn leaves_out_answers(&self) -> bool {
         let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
@@ -100,6 +117,9 @@ pub(crate) fn cut_in_words(recorder: &RecorderSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::why::model::EpisodeView;
+    use crate::why::tests::of_parts;
+    use punctual_blame::{ANSWER_OR_REQUEST, Kind};
     use std::path::Path;
 
     #[test]
@@ -169,5 +189,53 @@ mod tests {
         assert_eq!(told(3, 5), none_late, "hardly any");
         assert_eq!(told(190, 0), format!("{none_late} {some}: {ticks}."));
         assert_eq!(told(190, 212), format!("{none_late} {some}: {ticks}; {in_vain}."));
+    }
+
+    /// Of a server whose waits are taken for parts of its requests, those without evidence are no more known to be late than the others.
+    #[test]
+    fn late_requests_without_evidence_may_have_been_waiting_for_their_next_one() {
+        let told = |late_assumed, views: Vec<EpisodeView>| {
+            let recorder = RecorderSummary {
+                stage: Stage::Request,
+                threshold: "60ms".into(),
+                threshold_ns: Some(60_000_000),
+                requests: Some(59),
+                late: views.len() as u64,
+                kept: views.len() as u64,
+                request_times: Some(RequestTimes { late_assumed, ..RequestTimes::default() }),
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), views, false, None, &[]).verdict()
+        };
+        let untold = || of_parts(&[(Kind::Unknown, ANSWER_OR_REQUEST, 90), (Kind::Own, "late", 10)]);
+        let sure = || of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)]);
+        let void = || EpisodeView { void: Some("overwritten".into()), ..untold() };
+        for (late_assumed, views, expected) in [
+            (
+                0,
+                vec![untold(), void(), void()],
+                "2 of 59 recognised requests took longer than 60.0 ms, and another 1 may",
+            ),
+            (
+                3,
+                vec![untold(), void(), void()],
+                "No request is known to have been late; 3 of 59 recognised requests took",
+            ),
+            (
+                3,
+                vec![sure(), void(), void()],
+                "1 of 59 recognised requests took longer than 60.0 ms, and another 2 may",
+            ),
+            (1, vec![sure(), void(), void()], "2 of 59 recognised requests took longer than 60.0 ms, "),
+            (0, vec![void()], "1 of 59 recognised requests took longer than 60.0 ms; its evidence"),
+            (
+                1,
+                vec![void()],
+                "1 of 59 recognised requests took longer than 60.0 ms or waited for its next one; its evidence",
+            ),
+        ] {
+            let found = told(late_assumed, views);
+            assert!(found.starts_with(expected), "{late_assumed}: {found}");
+        }
     }
 }

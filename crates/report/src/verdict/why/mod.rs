@@ -240,7 +240,7 @@ impl WhyReport<'_> {
 
     /// The verdict if wakeups were late and none of their evidence is complete.
     fn nothing_concluded(&self, late: u64) -> String {
-        let (cut, exceeded) = (self.cut(), self.exceeded(late));
+        let (cut, exceeded) = (self.cut(), self.exceeded(late) + &self.or_waited(late));
         let wakeups = if self.only.is_some() { counted(late, self.nouns().0) } else { self.of_all(late) };
         let missing = self.missing();
         if missing > 0 && self.episodes.is_empty() {

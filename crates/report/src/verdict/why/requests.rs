@@ -96,9 +96,10 @@ impl WhyReport<'_> {
     }
 
     /// Those that were surely late, if what was seen of them is right: of the others nothing but time without a request, or time of which
-    /// nothing tells whether a request was waiting, is beyond the threshold.
+    /// nothing tells whether a request was waiting, is beyond the threshold; or may be, where the evidence is not whole.
     fn surely_late(&self) -> u64 {
-        self.late().saturating_sub(self.only_idle()).saturating_sub(self.maybe_only_idle())
+        let seem = self.only_idle().saturating_add(self.maybe_only_idle()).saturating_add(self.maybe_unjudged());
+        self.late().saturating_sub(seem)
     }
 
     /// So many, of how many if that was counted.
@@ -115,7 +116,7 @@ impl WhyReport<'_> {
 
     /// How many were late: `2 of 9 recognised requests took longer than 1.00 ms, the slowest 2.00 ms`.
     pub(crate) fn how_many(&self) -> String {
-        let (sure, maybe) = (self.surely_late(), self.maybe_only_idle());
+        let (sure, maybe) = (self.surely_late(), self.maybe_only_idle().saturating_add(self.maybe_unjudged()));
         let whose = self.only.as_ref().map(OnlyThread::in_words).unwrap_or_default();
         if sure == 0 && maybe > 0 {
             return format!(
@@ -145,7 +146,8 @@ impl WhyReport<'_> {
         }
         let whole = self.episodes.iter().filter(|episode| episode.void.is_none());
         let took: Vec<(u64, bool)> = whole.filter_map(EpisodeView::took_ns).collect();
-        let is_of_all = took.len() as u64 == late && took.iter().all(|(_, is_all)| *is_all);
+        let are_all = took.len() as u64 == late && self.maybe_unjudged() == 0;
+        let is_of_all = are_all && took.iter().all(|(_, is_all)| *is_all);
         let Some(ns) = took.iter().map(|(ns, _)| *ns).max() else { return String::new() };
         let void_ns = self.longest_void_ns();
         let longer = if void_ns > ns { format!(" (a void one up to {})", format_ns(void_ns)) } else { String::new() };
