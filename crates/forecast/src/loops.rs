@@ -14,6 +14,15 @@ use std::collections::BTreeMap;
 /// A thread that wakes in fewer of a hundred periods than this may have another period than the one asked for.
 const CLOSE_PERCENT: u64 = 90;
 
+/// A thread that ended within the first part of a recording, one of this many, is no loop that it was made for.
+const SHORT_LIVED: u64 = 10;
+
+/// A loop that ended before its recording did, by more than one part in this many of it, has a forecast of the time until then.
+const ENDED_EARLY: u64 = 100;
+
+/// The most loops that are said to have ended early.
+const MAX_ENDED: usize = 3;
+
 /// Hours of use that an hour of a program stands for, times 1,000.
 const ITS_OWN_USE: u64 = 1_000;
 
@@ -35,16 +44,30 @@ pub struct Loops {
 pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool {
     let Some(followed) = &document.followed else { return false };
     followed.period_ns.is_some_and(|period_ns| {
-        let (periods, context) = (periods_in(document, period_ns), followed.context());
+        let context = followed.context();
         let mut judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
-        judged.any(|task| is_loop(task, periods) && is_counted(&task.measure))
+        judged.any(|task| is_loop(task, periods_of(document, task, period_ns)) && is_counted(&task.measure))
     })
 }
 
-/// How many periods the recording is long.
-pub(crate) fn periods_in(document: &Document, period_ns: u64) -> u64 {
+/// How long the recording is, ns.
+fn recorded_ns(document: &Document) -> u64 {
     let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
-    until_ns.saturating_sub(document.provenance.started_ns) / period_ns.max(1)
+    until_ns.saturating_sub(document.provenance.started_ns)
+}
+
+/// For how long a thread was there that ended before the recording did, ns. `None` for one that was there to the end, and for one
+/// that ended so early that it was no loop.
+fn ended_after_ns(document: &Document, task: &Task) -> Option<u64> {
+    let threads = &document.followed.as_ref()?.threads;
+    let ended_ns = threads.iter().find(|thread| thread.tid == task.tid)?.ended_ns?;
+    let (own_ns, all_ns) = (ended_ns.saturating_sub(document.provenance.started_ns), recorded_ns(document));
+    (own_ns < all_ns && own_ns >= all_ns / SHORT_LIVED).then_some(own_ns)
+}
+
+/// How many periods the recording is long, as far as a thread was there.
+pub(crate) fn periods_of(document: &Document, task: &Task, period_ns: u64) -> u64 {
+    ended_after_ns(document, task).unwrap_or_else(|| recorded_ns(document)) / period_ns.max(1)
 }
 
 impl Input {
@@ -64,9 +87,9 @@ impl Input {
         let Some(followed) = &document.followed else { return Ok(None) };
         let asked_ns = period_ns.filter(|asked| followed.period_ns != Some(*asked));
         let Some(period_ns) = period_ns.or(followed.period_ns) else { return Ok(None) };
-        let periods = periods_in(document, period_ns);
+        let periods = |task: &Task| periods_of(document, task, period_ns);
         let context = followed.context();
-        let loops = |task: &Task| is_loop(task, periods) && !context.contains(&task.tid);
+        let loops = |task: &Task| is_loop(task, periods(task)) && !context.contains(&task.tid);
         let mut cautions = cautions(document, damaged);
         let judged = document.tasks.iter().filter(|task| !context.contains(&task.tid));
         let others = judged.filter(|task| task.counters.wakeups > 0 && !loops(task)).count();
@@ -81,7 +104,13 @@ impl Input {
         }
         if let Some(asked_ns) = asked_ns {
             let chosen = document.tasks.iter().filter(|task| loops(task));
-            cautions.extend(chosen.filter_map(|task| other_period(task, asked_ns, periods)));
+            cautions
+                .extend(chosen.filter_map(|task| other_period(task, asked_ns, periods_of(document, task, asked_ns))));
+        }
+        // The threads of a command come and go with it.
+        if !followed.is_of_the_command() {
+            let chosen = document.tasks.iter().filter(|task| loops(task));
+            cautions.extend(chosen.filter_map(|task| ended_early(document, task)).take(MAX_ENDED));
         }
         let of = |task: &Task| loops(task).then(|| ObservedTask { period_ns, missed: None, ..ObservedTask::of(task) });
         let mut inputs = Input::of_threads(document, (tail, seconds), &of, &cautions);
@@ -232,15 +261,15 @@ const MANY_PERIODS: u64 = 100;
 /// In how many periods loops did not wake, where nothing tells which of their wakeups begin cycles, and so whether a
 /// period began within one.
 fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Option<String> {
-    let periods = periods_in(document, period_ns);
+    let periods = |task: &Task| periods_of(document, task, period_ns);
     let own: Vec<&Task> =
-        document.tasks.iter().filter(|task| task.measure == measure && is_loop(task, periods)).collect();
+        document.tasks.iter().filter(|task| task.measure == measure && is_loop(task, periods(task))).collect();
     let seen = |task: &&Task| {
         let counters = &task.counters;
         counters.wakeups.saturating_add(counters.unobserved).saturating_add(counters.lost)
     };
     let woken = own.iter().map(seen).fold(0, u64::saturating_add);
-    let due = periods.saturating_mul(own.len() as u64);
+    let due = own.iter().map(|task| periods(task)).fold(0, u64::saturating_add);
     let others = due.saturating_sub(woken);
     (others > due / MANY_PERIODS).then(|| {
         let measure = spoken_measure(measure);
@@ -251,6 +280,19 @@ fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Optio
             counted(due, "period"),
             grouped(others),
             format_ns((u128::from(due) * u128::from(period_ns) / u128::from(others)) as u64),
+        )
+    })
+}
+
+/// If a loop ended clearly before its recording did, says so.
+fn ended_early(document: &Document, task: &Task) -> Option<String> {
+    let (own_ns, all_ns) = (ended_after_ns(document, task)?, recorded_ns(document));
+    let before_ns = all_ns.saturating_sub(own_ns);
+    (before_ns > all_ns / ENDED_EARLY).then(|| {
+        format!(
+            "{} ended {} before the recording did: this is of the time until then",
+            spoken_measure(&task.measure),
+            format_ns(before_ns)
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Loops that woke in too few of their periods for a forecast, because they were kept from the CPU or worked for too long.
 
 use crate::Error;
-use crate::loops::periods_in;
+use crate::loops::periods_of;
 use punctual_recording::{CycleCount, Document, Task, format_ns, spoken_measure};
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ const OFTEN_PERCENT: u128 = 10;
 /// say so: a loop whose cycles often took longer than the period does not wake in the next ones. `None` where no cycles
 /// show that.
 pub fn starved(document: &Document, period_ns: u64, cycles: &BTreeMap<String, CycleCount>) -> Option<Error> {
-    let periods = u128::from(periods_in(document, period_ns));
     let found = cycles.iter().filter_map(|(measure, count)| {
         let own = document.tasks.iter().filter(|task| task.measure == *measure && task.counters.wakeups > 0);
         let seen = |task: &Task| u128::from(task.counters.wakeups.saturating_add(task.counters.unobserved));
-        let (threads, woken) = own.fold((0_u128, 0_u128), |(threads, woken), task| (threads + 1, woken + seen(task)));
-        let percent = woken.saturating_mul(100).checked_div(periods.saturating_mul(threads))?;
+        let periods = |task: &Task| u128::from(periods_of(document, task, period_ns));
+        let (due, woken) = own.fold((0_u128, 0_u128), |(due, woken), task| (due + periods(task), woken + seen(task)));
+        let percent = woken.saturating_mul(100).checked_div(due)?;
         let is_often = u128::from(count.certain) * 100 >= u128::from(count.cycles) * OFTEN_PERCENT;
         (count.certain > 0 && is_often && percent < TOO_FEW_PERCENT).then_some((measure, count, percent))
     });

@@ -1,0 +1,52 @@
+//! Forecasts of loops that ended before their recording did.
+
+use punctual_forecast::{Input, Loops, has_loops};
+use punctual_recording::{Document, EndReason, Ended, FollowedThread, Provenance, Recording, Task, Wakeup, Writer};
+
+const MS: u64 = 1_000_000;
+const LOOP: &str = "loop fifo:80";
+
+/// A recording of 20 s in which a loop of 1 kHz was there for its first `seconds`.
+fn document(directory: &std::path::Path, seconds: u64) -> Document {
+    let task = Task { measure: LOOP.into(), tid: 7, cpu: None, period_ns: 0, counters: Default::default() };
+    let mut writer =
+        Writer::create(directory, Provenance { run_id: "1".into(), ..Provenance::default() }, vec![task]).unwrap();
+    writer.followed_mut().period_ns = Some(MS);
+    for cycle in 0..seconds * 1_000 {
+        let work_ns = Some(100_000 + cycle % 997);
+        writer.push(
+            0,
+            &Wakeup { tid: 7, expected_ns: (5_000 + cycle) * MS, total_ns: 50_000, work_ns, ..Wakeup::default() },
+        );
+    }
+    writer.provenance_mut().started_ns = 5_000 * MS;
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 25_000 * MS }, Vec::new()).unwrap();
+    Recording::open(directory).unwrap().document().clone()
+}
+
+#[test]
+fn a_loop_wakes_once_in_each_period_until_it_ends() {
+    for (seconds, is_loop, said) in [
+        (20, true, None),
+        (8, true, Some("loop fifo:80 ended 12.0 s before the recording did: this is of the time until then")),
+        // It did something at the beginning.
+        (1, false, None),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut document = document(&directory.path().join("a"), seconds);
+        let found = |document: &Document| Input::of_loops(document, None, (&[], &[]), &[]);
+        // As far as is known, it was there to the end.
+        assert_eq!(found(&document).is_ok(), seconds == 20, "{seconds}");
+        let ended_ns = Some((5_000 + seconds * 1_000) * MS);
+        document.followed.as_mut().unwrap().threads =
+            vec![FollowedThread { tid: 7, ended_ns, ..FollowedThread::default() }];
+        assert_eq!(has_loops(&document, |_| true), is_loop, "{seconds}");
+        let Ok(Some(Loops { inputs, .. })) = found(&document) else {
+            assert!(!is_loop, "{seconds}");
+            continue;
+        };
+        assert_eq!((inputs.len(), inputs[0].exposure_ns), (1, seconds * 1_000 * MS), "{seconds}");
+        let cautions: Vec<&str> = inputs[0].cautions.iter().map(String::as_str).collect();
+        assert_eq!(cautions, said.into_iter().collect::<Vec<&str>>(), "{seconds}");
+    }
+}
