@@ -348,7 +348,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     let error = held(torn).unwrap_err().to_string();
     assert!(
         error.contains(
-            "40 to 440 or more of 60,000 cycles of loop fifo:80 took too long, of which single wakeups show 40: 400 wakeups were not seen, and it may wait \
+            "40 to 440 or more of at least 60,000 cycles of loop fifo:80 took too long, of which single wakeups show 40: 400 wakeups were not seen, and it may wait \
              within its cycles (for a lock, "
         ),
         "{error}"
@@ -357,7 +357,7 @@ fn a_loop_that_was_followed_is_held_against_its_cycles() {
     let few = CycleCount { overruns: 42, ..torn };
     let [said] = &held(few).unwrap().counted[..] else { panic!("one sentence") };
     for words in [
-        "far too optimistic for loop fifo:80: 40 to 42 or more of 60,000 cycles took too long",
+        "far too optimistic for loop fifo:80: 40 to 42 or more of at least 60,000 cycles took too long",
         ", up to one every 1.43 s, the longest 275 ms",
         "single wakeups, which show 40, the longest ",
         "(400 wakeups were not seen). ",
@@ -461,7 +461,7 @@ fn what_a_few_wakeups_that_nobody_saw_may_hide_is_said() {
         "{said}"
     );
     assert!(said.ends_with(
-        ": 2 wakeups were not seen, and 60 to 62 or more of 60,000 cycles took too long, the longest of 3.00 ms. "
+        ": 2 wakeups were not seen, and 60 to 62 or more of at least 60,000 cycles took too long, the longest of 3.00 ms. "
     ));
     assert!(counted(60, 0).is_empty());
 }
@@ -483,7 +483,7 @@ fn what_unseen_wakeups_may_hide_is_counted_as_the_verdict_counts() {
     let [said] = &counted(CycleCount { overruns: 61, ..passed(0, 60) })[..] else { panic!("one sentence") };
     assert!(
         said.contains("this counts the 60 overruns that are certain")
-            && said.contains(" 60 to 61 or more of 60,000 cycles"),
+            && said.contains(" 60 to 61 or more of at least 60,000 cycles"),
         "{said}"
     );
 }

@@ -191,7 +191,7 @@ fn a_row_of_cycles_is_reported_as_one() {
     let text = stdout(&output);
     for words in [
         "of the command (./my-loop 60) under load (mixed), ",
-        "my-loop fifo:80 took longer than 1.00 ms in 360 or more of 59,940 cycles, the longest stretch without waiting at least 6.37 ms, 7 cycles \
+        "my-loop fifo:80 took longer than 1.00 ms in 360 or more of at least 59,940 cycles, the longest stretch without waiting at least 6.37 ms, 7 cycles \
          in a row.",
         "360 began before the previous cycle had ended; 60 more began without a wakeup that was seen. The loop was seen to catch up",
         "Over the limit: 7 cycles in a row took 6.37 ms without a wait in between",
@@ -258,12 +258,16 @@ fn overruns_that_nobody_saw_are_none_that_did_not_happen() {
         assert_eq!(code(&output), exit_code, "{words:?}: {text} {}", stderr(&output));
         expected.iter().for_each(|part| assert!(text.contains(part), "{words:?}: {part}: {text}"));
     };
-    let overruns = "took longer than 1.00 ms in 0 to 3 or more of 11,985 cycles, the longest seen 240 us.";
+    let overruns = "took longer than 1.00 ms in 0 to 3 or more of at least 11,985 cycles, the longest seen 240 us.";
     let unjudged = "The limit on the cycles cannot be judged: 12 wakeups were not seen";
     said(&["report", "a", "--limit", "cycle:max=1ms"], &[overruns, unjudged], 1);
     // The thread was seen to wake again before: at most two periods in a row have no wakeup.
     said(&["report", "a", "--limit", "cycle:max=4ms"], &[overruns], 0);
-    said(&["forecast", "a"], &["0 to 3 or more of 11,985 cycles took too long", "12 wakeups were not seen"], 0);
+    said(
+        &["forecast", "a"],
+        &["0 to 3 or more of at least 11,985 cycles took too long", "12 wakeups were not seen"],
+        0,
+    );
     said(&["why", "a"], &["done, but 12 wakeups were not seen, and may have."], 0);
     assert_eq!(json(&run(directory.path(), &["why", "a", "--json"]))["unseen"], 12);
 }

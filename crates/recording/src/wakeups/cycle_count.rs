@@ -253,10 +253,10 @@ impl CycleCount {
     }
 
     /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in
-    /// between are as many.
+    /// between are as many, but for periods that no cycle may be of.
     pub fn own_cycles(&self) -> u64 {
         match self.after_overrun() {
-            AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within()),
+            AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within().saturating_sub(self.not_made_up)),
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.cycles,
         }
     }

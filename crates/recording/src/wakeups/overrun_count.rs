@@ -70,7 +70,10 @@ impl CycleCount {
             may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
             cycles,
-            may_be_more_cycles: self.starved > 0 || most > cycles,
+            may_be_more_cycles: self.starved > 0
+                || self.unseen > 0
+                || most > cycles
+                || (most > 0 && self.may_hold_more_cycles()),
         }
     }
 
@@ -94,6 +97,16 @@ impl CycleCount {
         is_limited.then(|| self.unseen.saturating_mul(each))
     }
 
+    /// Whether stretches may hold more cycles than [`CycleCount::own_cycles`] counts: those of periods that the loop made up for.
+    fn may_hold_more_cycles(&self) -> bool {
+        let are_uncounted = match self.after_overrun() {
+            AfterOverrun::Skips => false,
+            AfterOverrun::CatchesUp => self.not_made_up > 0,
+            AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.began_within() > 0,
+        };
+        are_uncounted || self.may_hold_more()
+    }
+
     /// Whether the longest stretch may hold any number of cycles: periods without a wakeup are counted among the most overruns,
     /// but where nothing tells what the periods are, none is.
     fn may_hold_more(&self) -> bool {
@@ -114,29 +127,37 @@ mod tests {
             // Without an unseen wakeup each of them took too long.
             (seen, "116 of 12,525 cycles"),
             // All that no single wakeup shows may be two cycles each that were in time, and others may not have been seen.
-            (CycleCount { unseen: 108, ..seen }, "15 to 116 or more of 12,525 cycles"),
-            (CycleCount { certain: 116, unseen: 65, ..seen }, "116 or more of 12,525 cycles"),
+            (CycleCount { unseen: 108, ..seen }, "15 to 116 or more of at least 12,525 cycles"),
+            (CycleCount { certain: 116, unseen: 65, ..seen }, "116 or more of at least 12,525 cycles"),
             // What it looks like when the thread ended is not certain.
             (CycleCount { ending: 1, certain: 115, ..seen }, "115 to 116 of 12,525 cycles"),
             // Its periods are not known: the longest may be any number of cycles that were too late.
-            (CycleCount { longest_missed: 87, ..seen }, "116 or more of 12,525 cycles"),
+            (CycleCount { longest_missed: 87, ..seen }, "116 or more of at least 12,525 cycles"),
             (CycleCount { longest_missed: 87, skipped: 9, ..seen }, "116 of 12,525 cycles"),
             // They are known, and so are those that began within an earlier cycle.
-            (CycleCount { longest_missed: 87, not_woken: 200, ..on_grid }, "116 to 200 of 12,525 cycles"),
+            (CycleCount { longest_missed: 87, not_woken: 200, ..on_grid }, "116 to 200 of at least 12,525 cycles"),
             (CycleCount { longest_missed: 87, not_woken: 200, made_up: 9, ..on_grid }, "200 of 12,725 cycles"),
+            // Of 30 of these periods there may be no cycle.
+            (
+                CycleCount { longest_missed: 87, not_woken: 200, made_up: 9, not_made_up: 30, ..on_grid },
+                "170 to 200 of at least 12,695 cycles",
+            ),
             (
                 CycleCount { longest_missed: 87, not_woken: 200, limited: 9, limit: 3, made_up_at_most: 40, ..on_grid },
-                "116 to 200 of 12,525 cycles",
+                "116 to 200 of at least 12,525 cycles",
             ),
             (CycleCount { starved: 1, ..seen }, "116 or more of at least 12,525 cycles"),
             (CycleCount { not_woken: 13_000, ..on_grid }, "116 to 13,000 of at least 12,525 cycles"),
             (CycleCount { overruns: 0, certain: 0, ..seen }, "0 of 12,525 cycles"),
-            (CycleCount { overruns: 0, certain: 0, unseen: 3, ..seen }, "none seen of 12,525 cycles"),
-            (CycleCount { cycles: 1, overruns: 1, certain: 0, unseen: 3, ..seen }, "0 to 1 or more of 1 cycle"),
+            (CycleCount { overruns: 0, certain: 0, unseen: 3, ..seen }, "none seen of at least 12,525 cycles"),
+            (
+                CycleCount { cycles: 1, overruns: 1, certain: 0, unseen: 3, ..seen },
+                "0 to 1 or more of at least 1 cycle",
+            ),
             // More periods were without a wakeup than wakeups were not seen.
             (
                 CycleCount { overruns: 0, certain: 0, unseen: 13, not_woken: 16, ..on_grid },
-                "0 to 3 or more of 12,525 cycles",
+                "0 to 3 or more of at least 12,525 cycles",
             ),
         ] {
             let found = count.overrun_count();
@@ -196,16 +217,16 @@ mod tests {
         };
         let (before, after, without) = (count(138, 33, 56), count(49, 94, 49), count(0, 7, 0));
         let words = |count: CycleCount| count.overrun_count().of_cycles_in_words();
-        assert_eq!(words(before), "105 to 138 or more of 29,000 cycles");
-        assert_eq!(words(after), "49 or more of 29,000 cycles");
+        assert_eq!(words(before), "105 to 138 or more of at least 29,000 cycles");
+        assert_eq!(words(after), "49 or more of at least 29,000 cycles");
         let sum = |parts: &[CycleCount]| {
             let mut sum = CycleCount::default();
             parts.iter().for_each(|part| sum.add(part));
             sum
         };
-        assert_eq!(words(sum(&[before, after, without])), "154 to 187 or more of 87,000 cycles");
+        assert_eq!(words(sum(&[before, after, without])), "154 to 187 or more of at least 87,000 cycles");
         // It makes no difference in which order, or in which groups, they are added.
-        assert_eq!(words(sum(&[sum(&[without, after]), before])), "154 to 187 or more of 87,000 cycles");
+        assert_eq!(words(sum(&[sum(&[without, after]), before])), "154 to 187 or more of at least 87,000 cycles");
     }
 
     #[test]

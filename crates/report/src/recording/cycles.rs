@@ -167,6 +167,8 @@ pub(crate) struct CyclesRow<'a> {
     may_be_more: bool,
     /// Out of how many cycles, as the loop itself would count them.
     own_cycles: u64,
+    /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
+    may_be_more_cycles: bool,
     /// Overruns in which a thread ended: they include the time that the kernel took to free what it had.
     ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
@@ -211,6 +213,7 @@ impl<'a> CyclesRow<'a> {
             most_overruns: overruns.most,
             may_be_more: overruns.may_be_more,
             own_cycles: overruns.cycles,
+            may_be_more_cycles: overruns.may_be_more_cycles,
             ending: count.ending,
             periods: count.all_periods(),
             not_woken: count.not_woken.saturating_add(count.starved_within),
