@@ -191,10 +191,10 @@ fn a_row_of_cycles_is_reported_as_one() {
     let text = stdout(&output);
     for words in [
         "of the command (./my-loop 60) under load (mixed), ",
-        "my-loop fifo:80 took longer than 1.00 ms in 360 or more of at least 59,940 cycles, the longest stretch without waiting at least 6.37 ms, 7 cycles \
+        "my-loop fifo:80 took longer than 1.00 ms in 360 or more of at least 59,940 cycles, the longest stretch without a wait that was seen 6.37 ms, 7 cycles \
          in a row.",
         "360 began before the previous cycle had ended; 60 more began without a wakeup that was seen. The loop was seen to catch up",
-        "Over the limit: 7 cycles in a row took 6.37 ms without a wait in between",
+        "Over the limit: 7 cycles in a row took 6.37 ms without a wait in between that was seen",
         "Command ./my-loop 60, load mixed: ",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -203,7 +203,7 @@ fn a_row_of_cycles_is_reported_as_one() {
     for words in [
         "my-loop fifo:80 every 1.00 ms under mixed: watched for 60 s\n",
         "an hour of `mixed` stands for",
-        "; the longest stretch without waiting: 6.37 ms, 7 cycles in a row",
+        "; the longest stretch without a wait that was seen: 6.37 ms, 7 cycles in a row",
         "want (assumed)",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -2,7 +2,6 @@
 
 use super::after_overrun::AfterOverrun;
 use super::catch_up_evidence::CLEARLY;
-use crate::format::units::counted;
 
 /// If whole cycles may show more than this many times as many overruns as single wakeups do, or a cycle that much longer,
 /// single wakeups tell too little.
@@ -24,6 +23,11 @@ pub struct CycleCount {
     /// Whether the longest took more than a period, and the thread slept within it after less than one: its cycle may have
     /// ended then, and the thread have been stopped.
     pub longest_slept: bool,
+    /// The longest that certainly was one cycle, ns: of a stretch that may be several, the time until the first of them began.
+    pub longest_single_ns: u64,
+    /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods. Where wakeups were not seen, only of
+    /// those in which the thread did not sleep.
+    pub longest_skipping_ns: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
@@ -119,6 +123,8 @@ impl CycleCount {
             (self.longest_ns, self.longest_missed) = (other.longest_ns, other.longest_missed);
             (self.longest_cycles, self.longest_slept) = (other.longest_cycles, other.longest_slept);
         }
+        self.longest_single_ns = self.longest_single_ns.max(other.longest_single_ns);
+        self.longest_skipping_ns = self.longest_skipping_ns.max(other.longest_skipping_ns);
         self.untold = self.untold.saturating_add(other.untold);
         self.left_out = self.left_out.saturating_add(other.left_out);
         self.unseen = self.unseen.saturating_add(other.unseen);
@@ -259,31 +265,6 @@ impl CycleCount {
             AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within().saturating_sub(self.not_made_up)),
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.cycles,
         }
-    }
-
-    /// How many cycles the longest stretch without a sleep in between holds at most, if it may be more than one. A loop
-    /// that makes up for a few periods may fall behind again while it does, but executes no more cycles than its CPU time
-    /// allows.
-    pub fn longest_row(&self) -> Option<u64> {
-        let made_up = match self.after_overrun() {
-            AfterOverrun::Skips => 0,
-            AfterOverrun::MakesUpFor(_) if self.longest_cycles > 0 => self.longest_missed.min(self.longest_cycles - 1),
-            AfterOverrun::MakesUpFor(_) | AfterOverrun::CatchesUp | AfterOverrun::Unknown => self.longest_missed,
-        };
-        (made_up > 0).then_some(made_up.saturating_add(1))
-    }
-
-    /// The same in words, such as `7 cycles in a row`.
-    pub fn longest_row_in_words(&self) -> Option<String> {
-        let row = counted(self.longest_row()?, "cycle");
-        let is_known = self.after_overrun() == AfterOverrun::CatchesUp && self.not_made_up == 0 && self.starved == 0;
-        Some(if is_known { format!("{row} in a row") } else { format!("up to {row} in a row") })
-    }
-
-    /// The same of a stretch that took so long, ns; `None` if another one was longer, by more than rounding.
-    pub fn row_of_in_words(&self, length_ns: u64) -> Option<String> {
-        let is_longest = self.longest_ns <= length_ns.saturating_add(length_ns / 64);
-        if is_longest { self.longest_row_in_words() } else { None }
     }
 
     /// Takes a cycle of this length, ns, in which so many periods began, and so many cycles may have been executed; 0 if that
@@ -476,20 +457,5 @@ mod tests {
         );
         both.add(&CycleCount { cycles: 1, ..CycleCount::default() });
         assert_eq!(both.overrun_periods(), None);
-    }
-
-    #[test]
-    fn the_longest_of_several_brings_the_periods_that_it_took() {
-        let mut sum = CycleCount { longest_ns: 3, longest_missed: 2, ..CycleCount::default() };
-        sum.add(&CycleCount { longest_ns: 2, longest_missed: 9, ..CycleCount::default() });
-        assert_eq!((sum.longest_ns, sum.longest_row()), (3, Some(3)));
-        sum.add(&CycleCount { longest_ns: 4, longest_missed: 0, ..CycleCount::default() });
-        assert_eq!((sum.longest_ns, sum.longest_row()), (4, None));
-        // What is said of the longest is said of no other.
-        let row = CycleCount { longest_ns: 664_000_000, longest_missed: 132, ..sum };
-        assert_eq!(row.row_of_in_words(664_000_000).as_deref(), Some("up to 133 cycles in a row"));
-        assert_eq!(row.row_of_in_words(4_590_000), None);
-        // Where a loop skips periods, the longest is a cycle all the same.
-        assert_eq!(CycleCount { longest_missed: 2, skipped: 1, ..sum }.longest_row(), None);
     }
 }

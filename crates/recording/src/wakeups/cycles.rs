@@ -271,6 +271,11 @@ mod tests {
         Wakeup { tid: 7, expected_ns: due, total_ns: 100_000, work_ns: work, ..Wakeup::default() }
     }
 
+    /// The longest of cycles each of which is one for certain took this long, ns.
+    fn longest(ns: u64) -> CycleCount {
+        CycleCount { longest_ns: ns, longest_single_ns: ns, longest_skipping_ns: ns, ..CycleCount::default() }
+    }
+
     fn counted(wakeups: &[(u64, Option<u64>, bool)]) -> CycleCount {
         let mut cycles = Cycles::new(MS);
         wakeups.iter().for_each(|(due, work, by_timer)| cycles.take(&wakeup(*due, *work), *by_timer));
@@ -287,6 +292,9 @@ mod tests {
             cycles: 3,
             overruns: 1,
             longest_ns: 1_250_000,
+            // The next cycle may have begun when it was due.
+            longest_single_ns: 300_000,
+            longest_skipping_ns: 1_250_000,
             longest_missed: 1,
             longest_slept: true,
             // It may have ended before the next period began, and nothing tells that this one was made up for.
@@ -298,14 +306,7 @@ mod tests {
         assert_eq!(count, expected);
         // Ending with the period still keeps it; a nanosecond more does not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
-        let expected = CycleCount {
-            cycles: 2,
-            overruns: 1,
-            certain: 1,
-            longest_ns: 1_000_001,
-            estimated_periods: 2,
-            ..CycleCount::default()
-        };
+        let expected = CycleCount { cycles: 2, overruns: 1, certain: 1, estimated_periods: 2, ..longest(1_000_001) };
         assert_eq!(count, expected);
     }
 
@@ -313,12 +314,12 @@ mod tests {
     fn whoever_is_woken_by_others_begins_anew_after_half_a_period() {
         let short = Some(100_000);
         let count = counted(&[(0, short, false), (300_000, short, false), (MS, short, false), (2 * MS, short, false)]);
-        let expected = CycleCount { cycles: 3, longest_ns: 500_000, estimated_periods: 3, ..CycleCount::default() };
+        let expected = CycleCount { cycles: 3, estimated_periods: 3, ..longest(500_000) };
         assert_eq!(count, expected);
         // One sleep on a timer at the beginning does not make it a loop of timers.
         let mut driven = vec![(0, short, true)];
         driven.extend((1..20).map(|number| (number * MS, short, false)));
-        let expected = CycleCount { cycles: 20, longest_ns: 200_000, estimated_periods: 20, ..CycleCount::default() };
+        let expected = CycleCount { cycles: 20, estimated_periods: 20, ..longest(200_000) };
         assert_eq!(counted(&driven), expected);
         // Of those that were dropped nothing but the time tells.
         driven.retain(|(due, ..)| !(7 * MS..10 * MS).contains(due));
@@ -406,8 +407,7 @@ mod tests {
         };
         let mut wakeups: Vec<_> = (0..500).map(|number| (due(number), Some(100_000), true)).collect();
         let count = counted(&wakeups);
-        let expected =
-            CycleCount { cycles: 500, longest_ns: 200_000, periods: 500, on_grid: 500, ..CycleCount::default() };
+        let expected = CycleCount { cycles: 500, periods: 500, on_grid: 500, ..longest(200_000) };
         assert_eq!(count, expected);
         // Periods that passed while it caught up are counted, and so is the cycle that was too long.
         wakeups[100].1 = Some(3_500_000);
@@ -438,8 +438,7 @@ mod tests {
         let due = |number: u64| number * MS + if number % 40 == 20 { 3_100 } else { number * 701 % 1_500 };
         let mut wakeups: Vec<_> = (0..1_000).map(|number| (due(number), Some(100_000), true)).collect();
         let count = counted(&wakeups);
-        let expected =
-            CycleCount { cycles: 1_000, longest_ns: 200_000, periods: 1_000, on_grid: 1_000, ..CycleCount::default() };
+        let expected = CycleCount { cycles: 1_000, periods: 1_000, on_grid: 1_000, ..longest(200_000) };
         assert_eq!(count, expected);
         // A moment for which a few of them sleep right after they begin starts none.
         let mut with_moments = wakeups.clone();

@@ -5,7 +5,7 @@
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `begun`: how many periods passed without one, where no grid shows it; `cycle_count`: how many there were;
-//!   `overrun_count`: how many of them took too long, as answers say it;
+//!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
 //!   `once`: whether a thread is a loop of the period at all; `policy`: whose they are, in words.
 //! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
 //!   makes up for those of a long cycle: of one, of all together, and of those that follow stops.
@@ -20,6 +20,7 @@ pub(crate) mod cycles;
 pub(crate) mod distribution;
 mod grid;
 mod growth;
+mod longest;
 pub(crate) mod once;
 pub(crate) mod overrun_count;
 pub(crate) mod policy;

@@ -45,6 +45,8 @@ pub(super) struct Series {
     /// Periods that began within cycles of which a single wakeup proves that they overran.
     within: u64,
     usual: Usual,
+    /// The longest that certainly was one cycle, and the longest in which the thread did not sleep, ns.
+    longest_ns: (u64, u64),
     /// What long stretches show. Most threads have none, and there may be no room for it.
     evidence: Option<Box<CatchUpEvidence>>,
     /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
@@ -143,6 +145,11 @@ impl Series {
         let is_certain = awake_ns > period_ns;
         let slept = open.first_slept_ns != Some(slept_ns) && length_ns > period_ns && !is_certain;
         self.count.take(length_ns, (missed.unwrap_or(0), cycles), slept, period_ns);
+        // A stretch longer than a period in which periods began may be several cycles; the first of them ended after it began.
+        let is_one = missed.unwrap_or(0) == 0 || length_ns <= period_ns;
+        let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
+        let unbroken_ns = if open.first_slept_ns == Some(slept_ns) { length_ns } else { single_ns };
+        self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
             self.note(|evidence| evidence.take_certain(missed.unwrap_or(0)));
@@ -265,6 +272,8 @@ impl Series {
             limited: shown.limited,
             limit: shown.limit,
             made_up_at_most,
+            longest_single_ns: self.longest_ns.0,
+            longest_skipping_ns: if unseen == 0 { self.count.longest_ns } else { self.longest_ns.1 },
             starved_within: self.within,
             ..self.count
         };

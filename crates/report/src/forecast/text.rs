@@ -83,8 +83,10 @@ fn worst_text(out: &mut String, group: &Group) {
         };
         let stage = worst.stage.name();
         let cycles = group.cycles.zip(worst.longest_ns);
-        if let Some(row) = cycles.and_then(|(cycles, longest_ns)| cycles.row_of_in_words(longest_ns)) {
-            let _ = writeln!(out, "  The longest stretch without waiting is {longest} ({stage}), {row}; {longer}.");
+        let row = cycles.and_then(|(cycles, longest_ns)| Some((cycles, cycles.row_of_in_words(longest_ns)?)));
+        if let Some((cycles, row)) = row {
+            let waiting = cycles.without_waiting();
+            let _ = writeln!(out, "  The longest stretch {waiting} is {longest} ({stage}), {row}; {longer}.");
             return;
         }
         // Of all CPUs together: the devices' rows have those of the worst CPU.

@@ -47,10 +47,13 @@ pub(super) fn slack_in_units(group: &Group, answer: &DeviceAnswer) -> Option<Str
     let longest = longest_ns(group, answer);
     let worst = longest.and_then(|longest| device.in_units(longest));
     if answer.stage.holds_work() {
-        let row = group.cycles.zip(longest).and_then(|(cycles, longest_ns)| cycles.row_of_in_words(longest_ns));
+        let row = group
+            .cycles
+            .zip(longest)
+            .and_then(|(cycles, longest_ns)| Some((cycles.without_waiting(), cycles.row_of_in_words(longest_ns)?)));
         let worst = match (longest, row) {
-            (Some(longest), Some(row)) => {
-                format!("; the longest stretch without waiting: {}, {row}", format_ns(longest))
+            (Some(longest), Some((waiting, row))) => {
+                format!("; the longest stretch {waiting}: {}, {row}", format_ns(longest))
             }
             _ => worst.map(|worst| format!("; the longest took as long as {}", plural(worst))).unwrap_or_default(),
         };

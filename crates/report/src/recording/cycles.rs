@@ -33,14 +33,20 @@ impl LoopCycles {
     }
 
     /// Judges the longest cycle by a limit, ns. If some threads' cycles cannot be counted, or some cycles were not seen, the
-    /// others can break the limit but not show that it was kept.
+    /// others can break the limit but not show that it was kept. What may be several cycles can do neither where it is longer.
     pub fn judge(&self, limit_ns: u64) -> Limit {
         let longest_ns = self.longest_ns();
-        let exceeded = longest_ns.is_some_and(|found| found > limit_ns);
+        let exceeded = self.by_name.values().any(|count| self.at_least_ns(count) > limit_ns);
         let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns);
-        let is_known = self.untold_names().is_none() && !self.by_name.values().any(may_hide);
+        let is_kept = longest_ns.is_some_and(|found| found <= limit_ns);
+        let is_known = is_kept && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
+    }
+
+    /// How long the longest of these cycles took at least, ns.
+    pub(crate) fn at_least_ns(&self, count: &CycleCount) -> u64 {
+        longest(count).map_or(0, |_| count.longest_at_least_ns(self.period_ns))
     }
 
     /// The longest cycle that was counted, ns, if one was.

@@ -34,6 +34,9 @@ impl LoopCycles {
     /// A limit that was exceeded, or could not be judged, as a sentence with a space before.
     pub fn over_limit(&self, limit: &Limit) -> String {
         match limit.found_ns {
+            None if self.longest_ns().is_some_and(|longest_ns| longest_ns > limit.limit_ns) => {
+                self.may_be_over(limit.limit_ns)
+            }
             None => match (self.longest_ns(), self.untold_names()) {
                 (Some(longest), Some(names)) => format!(
                     " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
@@ -53,16 +56,34 @@ impl LoopCycles {
             },
             Some(found) if limit.exceeded => {
                 let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
-                let longest = self.by_name.values().max_by_key(|count| longest(count));
-                match longest.and_then(CycleCount::longest_row_in_words) {
-                    Some(row) => format!(
-                        " Over the limit: {row} took {found} without a wait in between, and each of them that long at most; {allowed} is allowed."
-                    ),
+                match self.longest_count().and_then(row_without_a_wait) {
+                    Some(row) => {
+                        format!(" Over the limit: {row}, and each of them that long at most; {allowed} is allowed.")
+                    }
                     None => format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed."),
                 }
             }
             Some(_) => String::new(),
         }
+    }
+
+    /// That the longest stretch is over this limit, ns, but may be several cycles, each of which kept it.
+    fn may_be_over(&self, limit_ns: u64) -> String {
+        let row = self.longest_count().and_then(row_without_a_wait);
+        let row = row.unwrap_or_else(|| {
+            let longest = self.longest_ns().map_or_else(String::new, format_ns);
+            format!("what took {longest} may be several cycles, between which wakeups were not seen")
+        });
+        let at_least = match self.by_name.values().map(|count| self.at_least_ns(count)).max() {
+            None | Some(0) => String::new(),
+            Some(ns) => format!(", and the longest cycle at least {}", format_ns(ns)),
+        };
+        format!(" The limit on the cycles cannot be judged: {row}{at_least}; {} is allowed.", format_ns(limit_ns))
+    }
+
+    /// The cycles among which the longest is.
+    fn longest_count(&self) -> Option<&CycleCount> {
+        self.by_name.values().max_by_key(|count| longest(count))
     }
 
     /// The sentence about threads whose cycles were counted, if there were any.
@@ -175,6 +196,13 @@ fn spoken(measure: &str) -> String {
     printable(&spoken_measure(measure))
 }
 
+/// The longest stretch, if it may be a row of cycles: `7 cycles in a row took 6.80 ms without a wait in between`.
+fn row_without_a_wait(count: &CycleCount) -> Option<String> {
+    let row = count.longest_row_in_words()?;
+    let seen = if count.unseen > 0 { " that was seen" } else { "" };
+    Some(format!("{row} took {} without a wait in between{seen}", format_ns(count.longest_ns)))
+}
+
 /// The longest cycle, or the longest row of cycles without a wait in between.
 fn longest_in_words(count: &CycleCount) -> String {
     let longest = format_ns(count.longest_ns);
@@ -184,9 +212,7 @@ fn longest_in_words(count: &CycleCount) -> String {
         // A stop after its cycle, which looks like a sleep within it, is none of it.
         (Some(row), 0) if count.longest_slept => format!("the longest stretch lasting at most {longest}, {row}"),
         (Some(row), _) if count.longest_slept => format!("the longest stretch seen lasting at most {longest}, {row}"),
-        (Some(row), 0) => format!("the longest stretch without waiting {longest}, {row}"),
-        // It may have begun with a wakeup that nobody saw.
-        (Some(row), _) => format!("the longest stretch without waiting at least {longest}, {row}"),
+        (Some(row), _) => format!("the longest stretch {} {longest}, {row}", count.without_waiting()),
         (None, 0) => format!("{longest} at most"),
         (None, _) => format!("the longest seen {longest}"),
     }

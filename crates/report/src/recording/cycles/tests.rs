@@ -153,25 +153,25 @@ fn a_row_of_cycles_is_not_called_one() {
         (
             of(1, 0, 0),
             "6 or more of at least 6,997",
-            "the longest stretch without waiting at least 6.80 ms, 7 cycles in a row",
+            "the longest stretch without a wait that was seen 6.80 ms, 7 cycles in a row",
             "The loop was seen to catch up: each of these is an overrun.",
-            "7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+            "7 cycles in a row took 6.80 ms without a wait in between that was seen, and each of them that long at most",
             "longest without a wait us",
         ),
         (
             of(0, 0, 0),
             "1 to 6 or more of at least 6,991",
-            "the longest stretch without waiting at least 6.80 ms, up to 7 cycles in a row",
+            "the longest stretch without a wait that was seen 6.80 ms, up to 7 cycles in a row",
             "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
-            "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+            "up to 7 cycles in a row took 6.80 ms without a wait in between that was seen, and each of them that long at most",
             "longest without a wait us",
         ),
         (
             of(0, 0, 1),
             "1 to 6 or more of at least 6,991",
-            "the longest stretch without waiting at least 6.80 ms, up to 7 cycles in a row",
+            "the longest stretch without a wait that was seen 6.80 ms, up to 7 cycles in a row",
             "The loop was seen to make up for up to 3 periods in a row and to drop others: each run of them is at least one overrun.",
-            "up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most",
+            "up to 7 cycles in a row took 6.80 ms without a wait in between that was seen, and each of them that long at most",
             "longest without a wait us",
         ),
         (
@@ -188,6 +188,47 @@ fn a_row_of_cycles_is_not_called_one() {
         assert_eq!(said, format!(" Over the limit: {over}; 1.00 ms is allowed."));
         assert!(loops.text().lines().next().is_some_and(|line| line.ends_with(head)), "{}", loops.text());
     }
+}
+
+#[test]
+fn a_limit_between_the_longest_cycle_and_the_longest_stretch_cannot_be_judged() {
+    let mut over = loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
+    let mut check = |change: &dyn Fn(&mut CycleCount), limit_ns: u64, found: (Option<u64>, bool), said: &str| {
+        change(over.by_name.get_mut("arm fifo:80").unwrap());
+        let limit = over.judge(limit_ns);
+        assert_eq!(((limit.found_ns, limit.exceeded), over.over_limit(&limit).as_str()), (found, said), "{limit_ns}");
+    };
+    let row = |count: &mut CycleCount| (count.longest_missed, count.longest_single_ns) = (6, 4_900_000);
+    let longest = Some(6_800_000);
+    check(&row, 6_800_000, (longest, false), "");
+    let between = " The limit on the cycles cannot be judged: up to 7 cycles in a row took 6.80 ms without a wait in between, and the longest \
+                   cycle at least 4.90 ms; ";
+    check(&row, 6_700_000, (None, false), &format!("{between}6.70 ms is allowed."));
+    check(&row, 4_900_000, (None, false), &format!("{between}4.90 ms is allowed."));
+    let beyond = " Over the limit: up to 7 cycles in a row took 6.80 ms without a wait in between, and each of them that long at most; ";
+    check(&row, 4_800_000, (longest, true), &format!("{beyond}4.80 ms is allowed."));
+    // An overrun is longer than the period, however long the cycles in a row were.
+    let work = |count: &mut CycleCount| count.longest_single_ns = 240_000;
+    check(&work, 1_000_000, (longest, true), &format!("{beyond}1.00 ms is allowed."));
+    check(
+        &work,
+        2_000_000,
+        (None, false),
+        " The limit on the cycles cannot be judged: up to 7 cycles in a row took 6.80 ms without a wait in between, and the longest cycle at \
+         least 1.00 ms; 2.00 ms is allowed.",
+    );
+    // A loop that skips periods has no cycles in a row; but a sleep in what looks like one may have been the end of it.
+    let skips = |count: &mut CycleCount| (count.skipped, count.longest_skipping_ns) = (10, 6_800_000);
+    let one = " Over the limit: the longest cycle took 6.80 ms; 2.00 ms is allowed.";
+    check(&skips, 2_000_000, (longest, true), one);
+    let slept = |count: &mut CycleCount| (count.unseen, count.longest_skipping_ns) = (4, 2_000_000);
+    check(
+        &slept,
+        2_000_000,
+        (None, false),
+        " The limit on the cycles cannot be judged: what took 6.80 ms may be several cycles, between which wakeups were not seen, and the \
+         longest cycle at least 2.00 ms; 2.00 ms is allowed.",
+    );
 }
 
 #[test]
