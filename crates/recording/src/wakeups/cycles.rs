@@ -107,8 +107,8 @@ impl Thread {
         let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
         let (timers, is_once) = (self.timers.count, self.wakes_once(period_ns));
         let periods = self.timers.periods(period_ns);
-        let is_starved = |grid: &Grid| grid.is_meant(timers) && grid.points * 2 < grid.periods(period_ns);
-        let starved = self.grids.first().is_some_and(|(grid, _)| is_starved(grid));
+        // Timers that stray from their grid wake it all the same.
+        let starved = timers * 2 < periods && self.grids.first().is_some_and(|(grid, _)| grid.is_meant(timers));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
         if let Some((grid, series)) = kept {
