@@ -36,3 +36,59 @@ fn a_loop_whose_timers_stray_from_their_grid_is_not_starved() {
     let count = counted(MS, &wakeups).unwrap();
     assert_eq!((count.starved, count.cycles, count.overruns), (1, 217, 217), "{count:?}");
 }
+
+/// Half of the timers of the new period are on the grid of the old one.
+#[test]
+fn a_loop_whose_period_changes_keeps_no_grid() {
+    // Each fiftieth cycle takes 2.6 ms: of the shorter period it misses one.
+    let play = |phases: &[(u64, u64)]| {
+        let (mut wakeups, mut due, mut overruns) = (Vec::new(), MS, 0);
+        for &(period, cycles) in phases {
+            for cycle in 0..cycles {
+                let work = if cycle % 50 == 30 { 2_600_000 } else { 300_000 };
+                overruns += u64::from(work > 2 * MS);
+                wakeups.push((due, work));
+                due += (LATE + work).div_ceil(period) * period;
+            }
+        }
+        (wakeups, overruns)
+    };
+    let all: [&[(u64, u64)]; 7] = [
+        &[(2 * MS, 3_000)],
+        &[(2 * MS, 3_000), (5 * MS, 600)],
+        &[(5 * MS, 600), (2 * MS, 3_000)],
+        &[(2 * MS, 2_000), (5 * MS, 200), (2 * MS, 1_000)],
+        &[(2 * MS, 3_000), (3 * MS, 1_000)],
+        &[(2 * MS, 3_000), (2_200_000, 1_500)],
+        &[(2 * MS, 3_000), (1_500_000, 2_500)],
+    ];
+    for phases in all {
+        let (wakeups, overruns) = play(phases);
+        let found = counted(2 * MS, &wakeups).map(|count| (count.cycles, count.overruns));
+        let expected = (phases.len() == 1).then_some((3_000, overruns));
+        assert_eq!(found, expected, "{phases:?}");
+    }
+}
+
+/// Cycles sleep on a timer for so long that the next ones are due meanwhile: that is no other period, be it a few in a row or all.
+#[test]
+fn sleeps_within_long_cycles_are_no_other_period() {
+    for long in [5, 100] {
+        let (mut wakeups, mut due, mut ends) = (Vec::new(), MS, Vec::new());
+        for cycle in 0..2_000_u64 {
+            wakeups.push((due, 100_000));
+            let is_long = cycle % 100 >= 100 - long;
+            if is_long {
+                wakeups.push((due + 1_250_000 + cycle * 3_001 % 40_000, 50_000));
+            }
+            ends.push(is_long);
+            due += if is_long { 2 * MS } else { MS };
+        }
+        // Of the last cycle only the first sleep is known.
+        ends.pop();
+        let overruns = ends.iter().filter(|is_long| **is_long).count() as u64;
+        let count = counted(MS, &wakeups).unwrap();
+        let expected = (2_000, overruns, 2_000 + overruns);
+        assert_eq!((count.cycles, count.overruns, count.periods), expected, "{long}: {count:?}");
+    }
+}

@@ -23,7 +23,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 ///
 /// A loop that computes how long it has to sleep has timers a few microseconds beside its grid, which begin cycles as its
 /// points do, or far off it where the loop was kept from running before it slept. A loop that starts over after an overrun
-/// continues on another grid. If such timers come about once in a period, each of them begins a cycle.
+/// continues on another grid. If such timers come about once in a period, each of them begins a cycle. If a thread's period changes
+/// to one that has some points in common, its timers beside these look like sleeps within a cycle, and nothing can be said.
 #[derive(Debug)]
 pub struct Cycles {
     period_ns: u64,
@@ -110,6 +111,9 @@ impl Thread {
         // Timers that stray from their grid wake it all the same.
         let starved = timers * 2 < periods && self.grids.first().is_some_and(|(grid, _)| grid.is_meant(timers));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
+        if kept.as_ref().is_some_and(|(grid, _)| grid.is_left()) {
+            return None;
+        }
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
         if let Some((grid, series)) = kept {
             let is_alone = next * 2 <= grid.points;

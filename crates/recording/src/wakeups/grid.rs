@@ -4,6 +4,8 @@
 const OFF_GRID_NS: u64 = 2_000;
 /// Timers that are off a grid by this part of a period, or less, were meant for it.
 const NEAR_GRID: u64 = 32;
+/// A grid is left for another one if one of this many of its points, or more, are apart in a row.
+const LEFT: u64 = 50;
 /// A grid has at least this many periods.
 pub(super) const MIN_PERIODS: u64 = 10;
 
@@ -19,18 +21,35 @@ pub(super) struct Grid {
     due_ns: (u64, u64),
     /// The numbers of these two among the thread's timers.
     timers: (u64, u64),
+    /// Whether a timer off the grid came since its last point.
+    is_off: bool,
+    /// How many of its last points in a row came more than a period after the one before, with timers off the grid in between,
+    /// and the most that did.
+    apart: (u64, u64),
 }
 
 impl Grid {
     /// For a timer that was due then, and that has not been taken yet.
     pub(super) fn new(due_ns: u64, timer: u64) -> Grid {
-        Grid { points: 0, near: 0, beside: 0, due_ns: (due_ns, due_ns), timers: (timer, timer) }
+        Grid {
+            points: 0,
+            near: 0,
+            beside: 0,
+            due_ns: (due_ns, due_ns),
+            timers: (timer, timer),
+            is_off: false,
+            apart: (0, 0),
+        }
     }
 
     /// Takes the thread's next timer, and says whether it begins a cycle: as a point of the grid, or beside one if `is_next`
     /// says that such a timer is no sleep within the cycle before.
     pub(super) fn take(&mut self, due_ns: u64, timer: u64, is_next: bool, period_ns: u64) -> bool {
         if self.holds(due_ns, period_ns) {
+            let is_apart = self.is_off && periods_between((self.due_ns.1, due_ns), period_ns) > 2;
+            self.apart.0 = if is_apart { self.apart.0 + 1 } else { 0 };
+            self.apart.1 = self.apart.1.max(self.apart.0);
+            self.is_off = false;
             self.points += 1;
             (self.due_ns.1, self.timers.1) = (due_ns, timer);
             return true;
@@ -39,6 +58,7 @@ impl Grid {
         let is_beside = is_near && is_next;
         self.near += u64::from(is_near);
         self.beside += u64::from(is_beside);
+        self.is_off |= !is_beside;
         is_beside
     }
 
@@ -49,6 +69,13 @@ impl Grid {
     fn off_ns(&self, due_ns: u64, period_ns: u64) -> u64 {
         let apart = (self.due_ns.0 % period_ns).abs_diff(due_ns % period_ns);
         apart.min(period_ns - apart)
+    }
+
+    /// Whether the thread may have had another period for a while, some of whose points are on this grid: where it sleeps within
+    /// its cycles, not many of them in a row last until several periods have begun, unless all do.
+    pub(super) fn is_left(&self) -> bool {
+        let most = self.apart.1;
+        most >= MIN_PERIODS && most.saturating_mul(LEFT) >= self.points && most * 10 <= self.points * 9
     }
 
     /// From its first point to its last.
