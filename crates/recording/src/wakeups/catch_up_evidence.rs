@@ -19,7 +19,10 @@ pub(super) struct CatchUpEvidence {
     skipped: ByPeriods,
     /// Those with several cycles, but fewer than periods began, by how many they had besides the first.
     partly: ByPeriods,
-    /// The same, without those cycles whose period began only while it made up for others.
+    /// The same stretches, by how many periods began meanwhile.
+    cut: ByPeriods,
+    /// The same stretches, by how many cycles they had besides the first, without those whose period began only while it made up
+    /// for others.
     at_once: ByPeriods,
     /// How many of these had clearly fewer: less than half.
     clear: u64,
@@ -71,6 +74,7 @@ impl CatchUpEvidence {
     pub(super) fn take_partly(&mut self, missed: u64, cycles: u64, meanwhile: u64) {
         let made_up = cycles.saturating_sub(1);
         count(&mut self.partly, made_up);
+        count(&mut self.cut, missed);
         count(&mut self.at_once, made_up.saturating_sub(meanwhile));
         self.clear += u64::from(cycles.saturating_mul(2) < missed.saturating_add(2));
     }
@@ -140,10 +144,20 @@ impl CatchUpEvidence {
             // ones do.
             let beyond = self.reach() + 1;
             let untold = sum(&self.own_work[beyond..]) + sum(&self.unclear[beyond..]);
-            let (made_up, few) = if whole < untold * CLEARLY { (0, whole) } else { (whole, 0) };
+            let is_told = whole >= untold * CLEARLY && !self.drops_beyond();
+            let (made_up, few) = if is_told { (whole, 0) } else { (0, whole) };
             // Nor does a single cycle now and then tell of the many stretches that may be several.
             let (skipped, rare) = if skipped < self.may_be_one { (0, skipped) } else { (skipped, 0) };
             Shown { made_up, skipped, partly: partly + few + rare, ..Shown::default() }
+        })
+    }
+
+    /// Whether it dropped some periods of the stretches that missed the most, and did not clearly make up for others as long: the
+    /// many short ones do not tell what becomes of these.
+    fn drops_beyond(&self) -> bool {
+        (1..MAX_PERIODS).any(|missed| {
+            let dropped = sum(&self.cut[missed..]) + sum(&self.skipped[missed..]);
+            sum(&self.whole[missed..]) < dropped * CLEARLY
         })
     }
 
@@ -288,6 +302,28 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_stretches_tell_whether_all_periods_are_made_up_for() {
+        // Many miss so few periods that a limit does not show: that is told by one in ten.
+        for limit in [1, 2, 5, 6] {
+            let mut evidence = CatchUpEvidence::default();
+            (0..60).for_each(|number| evidence.take_whole(1 + number % limit));
+            // Work of its own, which hides a limit.
+            (0..2).for_each(|_| evidence.take_own_work(1));
+            assert_eq!(evidence.shown(), Shown { made_up: 60, ..Shown::default() }, "{limit}");
+            (0..6).for_each(|_| evidence.take_partly(2 * limit + 1, limit + 1, 0));
+            let (made_up, partly) = (evidence.shown().made_up, evidence.shown().partly);
+            assert_eq!((made_up, partly), (0, 66), "{limit}");
+        }
+        // A stretch of seconds that was dropped; and one among others as long, that were made up for.
+        let mut evidence = CatchUpEvidence::default();
+        (0..40).for_each(|_| evidence.take_whole(2));
+        evidence.take_skipped(450);
+        assert_eq!(evidence.shown(), Shown { skipped: 1, partly: 40, ..Shown::default() });
+        (0..4).for_each(|_| evidence.take_whole(450));
+        assert_eq!(evidence.shown(), Shown { made_up: 44, skipped: 1, ..Shown::default() });
+    }
+
+    #[test]
     fn a_few_stretches_do_not_tell_of_the_many_that_show_nothing() {
         let mut evidence = CatchUpEvidence::default();
         (0..20).for_each(|missed| evidence.take_unclear(missed, true));
@@ -320,7 +356,7 @@ mod tests {
                 evidence.take_stopped(u64::from(missed));
                 evidence.take_after_stop(u64::from(missed), cycles(f64::from(missed)));
             }
-            evidence.take_skipped(17);
+            evidence.take_skipped(4);
             evidence.settle();
             (evidence.shown(), evidence.untold_periods())
         };
@@ -335,7 +371,7 @@ mod tests {
     fn too_little_shows_no_limit() {
         // Two stretches that were cut short, and as many periods each time that nothing tells a limit from cheap cycles.
         let found = shown(&[1, 2, 20, 30], |missed| missed.min(3) + 1);
-        assert_eq!(found, Shown { made_up: 2, partly: 2, ..Shown::default() });
+        assert_eq!(found, Shown { partly: 4, ..Shown::default() });
         let found = shown(&[6; 20], |missed| missed.min(3) + 1);
         assert_eq!(found, Shown { partly: 20, ..Shown::default() });
         // Where periods began meanwhile, in some stretches more than in others, they are none of the limit.
