@@ -92,3 +92,25 @@ fn sleeps_within_long_cycles_are_no_other_period() {
         assert_eq!((count.cycles, count.overruns, count.periods), expected, "{long}: {count:?}");
     }
 }
+
+/// After a cycle a loop waits for a second, and goes on at the next point of its grid: that looks like a sleep within the cycle.
+#[test]
+fn a_pause_after_a_cycle_is_no_certain_overrun() {
+    let period = 2 * MS;
+    let (mut wakeups, mut due) = (Vec::new(), MS);
+    for cycle in 0..2_000_u64 {
+        let work = if cycle % 100 == 50 { 5_100_000 } else { 300_000 };
+        wakeups.push((due, work));
+        let mut slept = due + LATE + work;
+        if [500, 1_000, 1_500].contains(&cycle) {
+            wakeups.push((slept + 1_000 * MS, 5_000));
+            slept += 1_000 * MS + LATE + 5_000;
+        }
+        due += (slept - due).div_ceil(period) * period;
+    }
+    let count = counted(period, &wakeups).unwrap();
+    assert_eq!((count.cycles, count.overruns, count.certain, count.paused), (2_000, 23, 20, 3), "{count:?}");
+    assert_eq!((count.not_woken, count.paused_periods, count.began_within()), (1_540, 1_500, 40), "{count:?}");
+    assert_eq!((count.own_overruns_between(), count.longest_ns), ((20, 40), 5_130_000), "{count:?}");
+    assert_eq!(count.longest_paused_ns, 1_000_365_000, "{count:?}");
+}

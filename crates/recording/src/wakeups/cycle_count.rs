@@ -28,6 +28,12 @@ pub struct CycleCount {
     /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods. Where wakeups were not seen, only of
     /// those in which the thread did not sleep.
     pub longest_skipping_ns: u64,
+    /// Overruns only if a sleep of more than two periods by a timer of the thread's own was part of the cycle, and no pause after it.
+    pub paused: u64,
+    /// How many periods began in such sleeps.
+    pub paused_periods: u64,
+    /// The longest cycle if such a sleep was part of it, ns; `longest_ns` is without them.
+    pub longest_paused_ns: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
@@ -125,6 +131,9 @@ impl CycleCount {
         }
         self.longest_single_ns = self.longest_single_ns.max(other.longest_single_ns);
         self.longest_skipping_ns = self.longest_skipping_ns.max(other.longest_skipping_ns);
+        self.paused = self.paused.saturating_add(other.paused);
+        self.paused_periods = self.paused_periods.saturating_add(other.paused_periods);
+        self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
         self.untold = self.untold.saturating_add(other.untold);
         self.left_out = self.left_out.saturating_add(other.left_out);
         self.unseen = self.unseen.saturating_add(other.unseen);
@@ -174,7 +183,7 @@ impl CycleCount {
 
     /// The least number of overruns that there can have been.
     pub fn least_overruns(&self) -> u64 {
-        let seen = self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending);
+        let seen = self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending).saturating_sub(self.paused);
         self.certain.max(seen).max(self.least_of_parts).max(u64::from(self.began_within() > 0))
     }
 
@@ -182,7 +191,7 @@ impl CycleCount {
     /// overrun much more often, where wakeups that nobody saw may explain the difference: then single wakeups allow no
     /// forecast.
     pub fn overran_beyond_wakeups(&self) -> bool {
-        let looks_long = self.overruns.saturating_sub(self.ending);
+        let looks_long = self.overruns.saturating_sub(self.ending).saturating_sub(self.paused);
         self.least_overruns() > self.certain || looks_long > self.certain.saturating_mul(MUCH_MORE)
     }
 
@@ -194,8 +203,9 @@ impl CycleCount {
             return 0;
         }
         // In each certain overrun one began at least, which had no wakeup unless the overrun ended after that was due.
-        let certain = self.certain.saturating_sub(self.past_next).min(self.not_woken);
-        self.not_woken.saturating_sub(self.unseen).max(certain)
+        let not_woken = self.not_woken.saturating_sub(self.paused_periods);
+        let certain = self.certain.saturating_sub(self.past_next).min(not_woken);
+        not_woken.saturating_sub(self.unseen).max(certain)
     }
 
     /// The periods that its cycles overran, out of all that the time held: a loop that is kept from running has few cycles, but
@@ -265,6 +275,16 @@ impl CycleCount {
             AfterOverrun::CatchesUp => self.cycles.saturating_add(self.began_within().saturating_sub(self.not_made_up)),
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.cycles,
         }
+    }
+
+    /// Takes a pause, or a sleep within a cycle, for the cycle of which without it and with it this length was taken, ns, and in which
+    /// so many periods began.
+    pub(super) fn take_pause(&mut self, (without_ns, with_ns): (u64, u64), periods: u64, period_ns: u64) {
+        let may_be_long = u64::from(without_ns <= period_ns && with_ns > period_ns);
+        self.overruns += may_be_long;
+        self.paused += may_be_long;
+        self.paused_periods = self.paused_periods.saturating_add(periods);
+        self.longest_paused_ns = self.longest_paused_ns.max(with_ns);
     }
 
     /// Takes a cycle of this length, ns, in which so many periods began, and so many cycles may have been executed; 0 if that

@@ -7,7 +7,7 @@ use crate::Wakeup;
 /// cycles that are not its wakeups.
 const PERCENT: (u128, u128) = (50, 105);
 /// A loop never sleeps for longer than this many periods, however long its cycles take, unless it is stopped.
-const LONG_PERIODS: u64 = 2;
+pub(super) const LONG_PERIODS: u64 = 2;
 
 /// Whether a thread that woke so many times in so many periods wakes about once in each.
 pub fn wakes_about_once(wakeups: u64, periods: u64) -> bool {

@@ -4,6 +4,7 @@ use super::catch_up::{Judgement, Stretch, Usual};
 use super::catch_up_evidence::CatchUpEvidence;
 use super::cycle_count::CycleCount;
 use super::grid::periods_between;
+use super::once::LONG_PERIODS;
 use crate::Wakeup;
 
 /// A thread's last work ends with the thread, to within this, ns.
@@ -64,6 +65,8 @@ pub(super) struct Open {
     first_slept_ns: Option<u64>,
     /// When it last slept.
     slept_ns: Option<u64>,
+    /// When it slept before its first sleep by a timer of its own that may be a pause, because it is so long.
+    paused_ns: Option<u64>,
     /// Whether it ended then.
     ends: bool,
     /// Whether a timer of the thread's own began it.
@@ -93,6 +96,7 @@ impl Series {
                 executed_ns: wakeup.executed_ns,
                 first_slept_ns: slept_ns,
                 slept_ns,
+                paused_ns: None,
                 ends: false,
                 by_timer: is_by_timer || held_until_due_ns.is_some(),
                 held: held_until_due_ns.is_some(),
@@ -101,6 +105,9 @@ impl Series {
                 self.close(open, open.slept_ns, Some((new.due_ns, room)), period_ns);
             }
         } else if let Some(open) = &mut self.open {
+            let is_pause =
+                |slept_ns: &u64| wakeup.expected_ns.saturating_sub(*slept_ns) > period_ns.saturating_mul(LONG_PERIODS);
+            open.paused_ns = open.paused_ns.or_else(|| open.slept_ns.filter(is_pause).filter(|_| is_by_timer));
             open.slept_ns = slept_ns;
         }
     }
@@ -143,26 +150,37 @@ impl Series {
         let executed_ns = open.executed_ns.filter(|_| is_whole);
         let cycles = executed_ns.map_or(0, |executed_ns| self.usual.cycles_at_most(executed_ns));
         let is_certain = awake_ns > period_ns;
-        let slept = open.first_slept_ns != Some(slept_ns) && length_ns > period_ns && !is_certain;
-        self.count.take(length_ns, (missed.unwrap_or(0), cycles), slept, period_ns);
-        // A stretch longer than a period in which periods began may be several cycles; the first of them ended after it began.
-        let is_one = missed.unwrap_or(0) == 0 || length_ns <= period_ns;
-        let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
-        let unbroken_ns = if open.first_slept_ns == Some(slept_ns) { length_ns } else { single_ns };
-        self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
+        let ended_ns = open.paused_ns.map_or(slept_ns, |paused_ns| paused_ns.min(slept_ns));
+        let own_ns = ended_ns.saturating_sub(open.due_ns);
+        let own_missed = missed.unwrap_or(0).min(if own_ns < length_ns { own_ns / period_ns } else { u64::MAX });
+        let slept = open.first_slept_ns != Some(ended_ns) && own_ns > period_ns && !is_certain;
+        self.count.take(own_ns, (own_missed, cycles), slept, period_ns);
+        if own_ns < length_ns {
+            self.count.take_pause((own_ns, length_ns), missed.unwrap_or(0).saturating_sub(own_missed), period_ns);
+        }
+        self.take_longest(open, own_ns, own_missed == 0 || own_ns <= period_ns);
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
-            self.note(|evidence| evidence.take_certain(missed.unwrap_or(0)));
+            self.note(|evidence| evidence.take_certain(own_missed));
         }
         self.count.certain += u64::from(is_certain && !open.ends);
         self.count.ending += u64::from(is_certain && open.ends);
         let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
-        if let Some(missed) = missed.filter(|missed| !is_whole && *missed > 0 && length_ns > period_ns) {
-            self.note(|evidence| evidence.take_unclear(missed, false));
+        if missed.is_some() && !is_whole && own_missed > 0 && own_ns > period_ns {
+            self.note(|evidence| evidence.take_unclear(own_missed, false));
             // Its first sleep may have been the one for the next cycle, and what ended that a stop.
             self.not_made_up(u64::from(!is_certain));
         }
+    }
+
+    /// Takes a stretch of this length, ns, and whether it is one cycle for certain. One that is longer than a period, and in which periods
+    /// began, may be several; the first of them ended after it began.
+    fn take_longest(&mut self, open: Open, length_ns: u64, is_one: bool) {
+        let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
+        let is_unbroken = open.first_slept_ns == Some(open.due_ns.saturating_add(length_ns));
+        let unbroken_ns = if is_unbroken { length_ns } else { single_ns };
+        self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
     }
 
     /// Takes what a stretch tells that begins with a cycle and ends with the first sleep after it.

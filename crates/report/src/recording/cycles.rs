@@ -38,10 +38,15 @@ impl LoopCycles {
         let longest_ns = self.longest_ns();
         let exceeded = self.by_name.values().any(|count| self.at_least_ns(count) > limit_ns);
         let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns);
-        let is_kept = longest_ns.is_some_and(|found| found <= limit_ns);
+        let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && self.longest_paused_ns() <= limit_ns;
         let is_known = is_kept && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
+    }
+
+    /// How long the longest cycle took, ns, if sleeps that may be pauses were part of it; 0 without such sleeps.
+    pub(crate) fn longest_paused_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.longest_paused_ns).max().unwrap_or(0)
     }
 
     /// How long the longest of these cycles took at least, ns.
@@ -175,6 +180,11 @@ pub(crate) struct CyclesRow<'a> {
     own_cycles: u64,
     /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
     may_be_more_cycles: bool,
+    /// Of the most overruns, those that are none if a sleep of more than two periods by a timer of the thread's own was a pause
+    /// after the cycle.
+    paused: u64,
+    /// How long the longest cycle took if such a sleep was part of it; `longest_ns` is without them.
+    longest_paused_ns: Option<u64>,
     /// Overruns in which a thread ended: they include the time that the kernel took to free what it had.
     ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
@@ -220,6 +230,8 @@ impl<'a> CyclesRow<'a> {
             may_be_more: overruns.may_be_more,
             own_cycles: overruns.cycles,
             may_be_more_cycles: overruns.may_be_more_cycles,
+            paused: count.paused,
+            longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
             ending: count.ending,
             periods: count.all_periods(),
             not_woken: count.not_woken.saturating_add(count.starved_within),

@@ -37,6 +37,10 @@ impl LoopCycles {
             None if self.longest_ns().is_some_and(|longest_ns| longest_ns > limit.limit_ns) => {
                 self.may_be_over(limit.limit_ns)
             }
+            None if self.longest_ns().is_some() && self.longest_paused_ns() > limit.limit_ns => format!(
+                " The limit on the cycles cannot be judged: a cycle took {} if a sleep by a timer of its own was part of it, and no pause.",
+                format_ns(self.longest_paused_ns())
+            ),
             None => match (self.longest_ns(), self.untold_names()) {
                 (Some(longest), Some(names)) => format!(
                     " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
@@ -124,7 +128,8 @@ impl LoopCycles {
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let more = [not_woken(&rows), about_not_woken(&rows), starved(&rows), slept(&rows), held(&rows)].concat();
+        let more = [not_woken(&rows), about_not_woken(&rows), starved(&rows), slept(&rows), paused(&rows), held(&rows)]
+            .concat();
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
@@ -221,7 +226,8 @@ fn longest_in_words(count: &CycleCount) -> String {
 /// The sentence about periods that began without a wakeup, with a space before; empty if there are none.
 fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
     let sum = |of: &dyn Fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
-    let without = sum(&|count| count.not_woken.saturating_add(count.starved_within));
+    let without =
+        sum(&|count| count.not_woken.saturating_sub(count.paused_periods).saturating_add(count.starved_within));
     let within = sum(&CycleCount::all_began_within);
     if without == 0 {
         return String::new();
@@ -295,7 +301,8 @@ fn starved(rows: &[(&str, &CycleCount)]) -> String {
 fn slept(rows: &[(&str, &CycleCount)]) -> String {
     // Those that no single wakeup proves, although each unseen wakeup were within another one.
     let of = |count: &CycleCount| {
-        count.overruns.saturating_sub(count.unseen).saturating_sub(count.ending).saturating_sub(count.certain)
+        let seen = count.overruns.saturating_sub(count.unseen).saturating_sub(count.ending);
+        seen.saturating_sub(count.paused).saturating_sub(count.certain)
     };
     match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
         0 => String::new(),
@@ -304,6 +311,23 @@ fn slept(rows: &[(&str, &CycleCount)]) -> String {
              same. If it was recorded with --why, `punctual why` says which.",
             counted(slept, "overrun")
         ),
+    }
+}
+
+/// The sentence about sleeps by a thread's own timer that are so long that they may be pauses between cycles, with a space before;
+/// empty if there are none.
+fn paused(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.longest_paused_ns).max() {
+        None | Some(0) => String::new(),
+        Some(longest_ns) => {
+            let periods = rows.iter().map(|(_, count)| count.paused_periods).sum::<u64>();
+            format!(
+                " {} began in sleeps of more than two periods by a timer of the thread's own: pauses between cycles, or part of cycles that then \
+                 took up to {}.",
+                counted(periods, "period"),
+                format_ns(longest_ns)
+            )
+        }
     }
 }
 

@@ -232,6 +232,28 @@ fn a_limit_between_the_longest_cycle_and_the_longest_stretch_cannot_be_judged() 
 }
 
 #[test]
+fn sleeps_that_may_be_pauses_are_said_and_keep_no_limit() {
+    let mut paused = loops(&[("arm fifo:80", 4_620, 192, 1_800_000)]);
+    let arm = paused.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.certain, arm.paused, arm.paused_periods, arm.longest_paused_ns) = (189, 3, 1_500, 1_000_000_000);
+    (arm.periods, arm.not_woken, arm.on_grid, arm.skipped) = (6_500, 1_812, 4_620, 9);
+    assert_eq!(
+        paused.verdict(),
+        "arm fifo:80 took longer than 1.00 ms in 189 to 192 of 4,620 cycles, 1.80 ms at most. Of 6,500 periods 312 began before the previous \
+         cycle had ended. The loop was seen to skip these: each run of them is one overrun. 1,500 periods began in sleeps of more than two \
+         periods by a timer of the thread's own: pauses between cycles, or part of cycles that then took up to 1.00 s."
+    );
+    let judged = |limit_ns: u64| (paused.judge(limit_ns).found_ns, paused.judge(limit_ns).exceeded);
+    assert_eq!((judged(1_700_000), judged(1_000_000_000)), ((Some(1_800_000), true), (Some(1_800_000), false)));
+    let open = paused.judge(2_000_000);
+    assert_eq!((open.found_ns, open.exceeded), (None, false));
+    assert_eq!(
+        paused.over_limit(&open),
+        " The limit on the cycles cannot be judged: a cycle took 1.00 s if a sleep by a timer of its own was part of it, and no pause."
+    );
+}
+
+#[test]
 fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
     let mut over = loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
     let arm = over.by_name.get_mut("arm fifo:80").unwrap();
