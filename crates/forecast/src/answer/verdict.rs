@@ -5,7 +5,7 @@ use super::{DeviceAnswer, Group, format_seconds, told_drift};
 use crate::advice::is_known;
 use crate::input::Input;
 use crate::underrun::Outcome;
-use punctual_recording::{AfterOverrun, NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns, grouped};
+use punctual_recording::{AfterOverrun, CycleCount, NO_LOAD, THREADS_RESTED, agreeing, counted, format_ns, grouped};
 
 /// A sentence names all of up to this many; of more it names the first ones, because the table has them all.
 const MAX_NAMED: usize = 4;
@@ -139,7 +139,10 @@ fn what_is_assumed(groups: &[Group]) -> Option<String> {
 
 /// How the overruns of a loop were counted that did not sleep before its next period began.
 fn how_counted(name: &str, group: &Group) -> Option<String> {
-    let cycles = group.cycles.filter(|cycles| cycles.began_within() > 0)?;
+    let cycles = group.cycles?;
+    if cycles.began_within() == 0 {
+        return counted_by_stretches(name, &cycles);
+    }
     let missed = counted(cycles.began_within(), "period");
     let runs = counted(cycles.certain, "overrun");
     Some(match cycles.after_overrun() {
@@ -174,6 +177,21 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
             "Of {name}, {missed} began before the previous cycle had ended, and nothing shows whether it catches up, as is assumed here."
         ),
     })
+}
+
+/// That a stretch in which a loop did not sleep counts as one overrun, if it may have been several.
+fn counted_by_stretches(name: &str, cycles: &CycleCount) -> Option<String> {
+    if cycles.certain == 0 || !cycles.may_hold_more() {
+        return None;
+    }
+    let about = match cycles.estimated_not_woken {
+        0 => String::new(),
+        missed => format!(" (about {})", grouped(missed)),
+    };
+    Some(format!(
+        "No grid of timers shows the periods of {name}: each stretch without a wait counts as one overrun here, and if it makes up for the \
+         periods that it missed, each of these was one too{about}."
+    ))
 }
 
 /// How often a device runs dry, or a cycle takes too long: a sentence without its end.

@@ -109,7 +109,7 @@ impl CycleCount {
 
     /// Whether the longest stretch may hold any number of cycles: periods without a wakeup are counted among the most overruns,
     /// but where nothing tells what the periods are, none is.
-    fn may_hold_more(&self) -> bool {
+    pub fn may_hold_more(&self) -> bool {
         self.after_overrun() != AfterOverrun::Skips && self.longest_missed > 0 && self.on_grid < self.cycles
     }
 }
