@@ -101,7 +101,7 @@ impl CycleCount {
     fn may_hold_more_cycles(&self) -> bool {
         let are_uncounted = match self.after_overrun() {
             AfterOverrun::Skips => false,
-            AfterOverrun::CatchesUp => self.not_made_up > 0,
+            AfterOverrun::CatchesUp => self.not_made_up > 0 || self.skipped > 0 || self.partly > 0,
             AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.began_within() > 0,
         };
         are_uncounted || self.may_hold_more()

@@ -279,7 +279,7 @@ fn a_loop_that_did_not_always_catch_up_overran_between_so_often() {
     (arm.periods, arm.not_woken, arm.longest_missed, arm.on_grid) = (7_021, 30, 6, 6_991);
     assert_eq!(
         over.verdict(),
-        "arm fifo:80 took longer than 1.00 ms in 26 to 30 of at least 7,017 cycles, the longest stretch without waiting 6.80 ms, up to 7 cycles in a row. \
+        "arm fifo:80 took longer than 1.00 ms in 26 to 30 of at least 7,016 cycles, the longest stretch without waiting 6.80 ms, up to 7 cycles in a row. \
          Of 7,021 periods 30 began before the previous cycle had ended. The loop was seen to catch up: those of these that it made up for are overruns."
     );
 }
