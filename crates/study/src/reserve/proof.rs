@@ -114,17 +114,17 @@ fn left_out(rounds: u32, unseen: u64, unclear: u64) -> String {
     let why = match (unseen, unclear) {
         (0, 0) => "no job told of the setting".to_owned(),
         (0, unclear) => format!(
-            "{} {} missing or caught up with the reservation",
+            "with the reservation, {} {} due while the thread did not sleep, and may have been late or missing",
             counted(unclear, "job"),
             agreeing(unclear, "was", "were")
         ),
         (unseen, _) => format!(
-            "{} {} not seen with the reservation, and may have been late",
+            "with the reservation, {} {} not seen, and may have been late",
             counted(unseen, "job"),
             agreeing(unseen, "was", "were")
         ),
     };
-    format!("Left out: {} that could not be judged, since {why}.", counted(rounds, "round"))
+    format!("Left out: {} that could not be judged: {why}.", counted(rounds, "round"))
 }
 
 /// Where a round of a side is recorded: 0 before, 1 with the reservation.
@@ -145,13 +145,13 @@ mod tests {
 
     #[test]
     fn rounds_that_are_left_out_are_told_with_the_reason() {
-        assert_eq!(left_out(1, 0, 0), "Left out: 1 round that could not be judged, since no job told of the setting.");
+        assert_eq!(left_out(1, 0, 0), "Left out: 1 round that could not be judged: no job told of the setting.");
         assert_eq!(
             left_out(2, 12, 0),
-            "Left out: 2 rounds that could not be judged, since 12 jobs were not seen with the reservation, and may have been late."
+            "Left out: 2 rounds that could not be judged: with the reservation, 12 jobs were not seen, and may have been late."
         );
-        let unclear =
-            "Left out: 1 round that could not be judged, since 3 jobs were missing or caught up with the reservation.";
+        let unclear = "Left out: 1 round that could not be judged: with the reservation, 3 jobs were due while the thread did not \
+                       sleep, and may have been late or missing.";
         assert_eq!(left_out(1, 0, 3), unclear);
     }
 }
