@@ -1,7 +1,9 @@
 //! What a period of time under one setting showed.
 
-use crate::stretch::{Kind, Usual, judge};
-use crate::{Activation, AttemptCounts, Job, Jobs};
+use crate::habits::Pace;
+use crate::looks::{Kind, Usual};
+use crate::stretch::judge;
+use crate::{Activation, AttemptCounts, Habits, Job, Jobs};
 
 /// A period of time under one setting, judged as it passes.
 #[derive(Debug, Clone)]
@@ -15,19 +17,31 @@ pub struct Attempt {
     began_ns: u64,
     /// The end of the last job, or the beginning.
     heard_ns: u64,
-    /// Those that ended.
-    jobs: Jobs,
+    /// What became of those that ended before the next one was released.
+    alone: Judged,
     /// The last activation and what the host may have taken from it, if further jobs were released before it ended: the next
     /// release shows how many.
     stretch: Option<(Activation, u64)>,
+    /// Those before it: each with how many jobs were released within it, and what the host may have taken.
+    stretches: Vec<((Activation, u64), u64)>,
     usual: Usual,
+    pace: Pace,
+    /// What the loop did before the attempt, and how it kept its period since.
+    habits: Habits,
+    /// Those that were not seen.
+    unseen: u64,
+    worst_response_ns: u64,
+}
+
+/// What became of jobs that were due.
+#[derive(Debug, Clone, Copy, Default)]
+struct Judged {
+    jobs: Jobs,
+    /// Of those that failed.
+    by_host: u64,
     /// Those of which it is unclear what became.
     unclear: u64,
     caught_up: u64,
-    /// Those that were not seen.
-    unseen: u64,
-    late_by_host: u64,
-    worst_response_ns: u64,
 }
 
 /// What is finished may be reported this late, ns: what was due so shortly before the end is not yet missing.
@@ -45,15 +59,26 @@ impl Attempt {
             spare_ns,
             began_ns: now_ns,
             heard_ns: now_ns,
-            jobs: Jobs::default(),
+            alone: Judged::default(),
             stretch: None,
+            stretches: Vec::new(),
             usual: Usual::default(),
-            unclear: 0,
-            caught_up: 0,
+            pace: Pace::default(),
+            habits: Habits::default(),
             unseen: 0,
-            late_by_host: 0,
             worst_response_ns: 0,
         }
+    }
+
+    /// The same of a loop that did so before.
+    #[must_use]
+    pub fn of_loop(self, habits: Habits) -> Attempt {
+        Attempt { habits, ..self }
+    }
+
+    /// What the loop did so far, before this attempt and within it.
+    pub fn habits(&self) -> Habits {
+        self.settled().habits_so_far()
     }
 
     /// Takes an activation; one that was released before the attempt is not part of it. `stolen_ns` is what the host may have taken
@@ -63,11 +88,13 @@ impl Attempt {
             return;
         }
         self.settle(Some(activation.released_ns));
+        self.pace.take(activation, self.period_ns, &mut self.habits);
         self.heard_ns = self.heard_ns.max(activation.finished_ns);
         self.worst_response_ns = self.worst_response_ns.max(activation.response_ns());
         if self.released_within(activation) == 0 {
             self.usual.take(activation.executed_ns);
-            self.count(activation, 1, stolen_ns);
+            let judged = self.judged(activation, 1, stolen_ns, &self.habits);
+            self.alone.add(judged);
         } else {
             self.stretch = Some((*activation, stolen_ns));
         }
@@ -78,38 +105,65 @@ impl Attempt {
         activation.response_ns().saturating_sub(1) / self.period_ns.max(1)
     }
 
-    /// Counts the jobs of the last stretch; `next_ns`: the release after it, if there was one.
+    /// Notes the last stretch; `next_ns`: the release after it, if there was one.
     fn settle(&mut self, next_ns: Option<u64>) {
         let Some((stretch, stolen_ns)) = self.stretch.take() else { return };
         // What has an activation of its own is not counted here.
         let period_ns = self.period_ns.max(1);
         let periods =
             |next_ns: u64| next_ns.saturating_sub(stretch.released_ns).saturating_add(period_ns / 2) / period_ns;
-        let before_next = next_ns.map_or(u64::MAX, |next_ns| periods(next_ns).saturating_sub(1));
+        let before_next = match next_ns {
+            Some(next_ns) => periods(next_ns).saturating_sub(1),
+            // Those released within it were in time, too, if they were worked off; otherwise it is too early to miss them.
+            None if stretch.response_ns() <= self.deadline_ns => 0,
+            None => u64::MAX,
+        };
         let released = self.released_within(&stretch).min(before_next) + 1;
-        self.count(&stretch, released, stolen_ns);
+        self.stretches.push(((stretch, released), stolen_ns));
     }
 
-    /// Counts the jobs of an activation within which so many were released.
-    fn count(&mut self, activation: &Activation, released: u64, stolen_ns: u64) {
-        let usual_ns = self.usual.or(self.work_ns);
-        let kind = Kind { period_ns: self.period_ns, deadline_ns: self.deadline_ns, usual_ns };
-        let jobs = judge(activation, released, kind);
-        self.jobs.on_time += jobs.on_time;
-        self.jobs.late += jobs.late;
-        self.unclear += jobs.unclear;
-        self.caught_up += jobs.caught_up;
-        let late_ns = activation.response_ns().saturating_sub(self.deadline_ns);
-        if stolen_ns >= late_ns.min(self.spare_ns).max(1) {
-            self.late_by_host += jobs.late;
-        }
-    }
-
-    /// The same with the last stretch counted by what is known so far.
+    /// The same with the last stretch noted by what is known so far.
     fn settled(&self) -> Attempt {
         let mut settled = self.clone();
         settled.settle(None);
         settled
+    }
+
+    fn kind(&self) -> Kind {
+        Kind {
+            period_ns: self.period_ns,
+            deadline_ns: self.deadline_ns,
+            usual_ns: self.usual.or(self.work_ns),
+            longest_ns: self.usual.longest_or(self.work_ns),
+        }
+    }
+
+    /// What the loop did, as far as its stretches are noted.
+    fn habits_so_far(&self) -> Habits {
+        self.habits.with(self.stretches.iter().map(|(stretch, _)| stretch), self.kind())
+    }
+
+    /// What became of all jobs, as far as their stretches are noted: each is judged by what the loop did in all of them.
+    fn all(&self) -> Judged {
+        let habits = self.habits_so_far();
+        let mut all = self.alone;
+        for ((stretch, released), stolen_ns) in &self.stretches {
+            all.add(self.judged(stretch, *released, *stolen_ns, &habits));
+        }
+        all
+    }
+
+    /// What became of the jobs of an activation within which so many were released.
+    fn judged(&self, activation: &Activation, released: u64, stolen_ns: u64, habits: &Habits) -> Judged {
+        let jobs = judge(activation, released, self.kind(), habits);
+        let late_ns = activation.response_ns().saturating_sub(self.deadline_ns);
+        let is_by_host = stolen_ns >= late_ns.min(self.spare_ns).max(1);
+        Judged {
+            jobs: Jobs { on_time: jobs.on_time, late: jobs.late, missing: jobs.missing },
+            by_host: if is_by_host { jobs.late + jobs.missing } else { 0 },
+            unclear: jobs.unclear,
+            caught_up: jobs.caught_up,
+        }
     }
 
     /// Takes that so many activations were not seen: their events were lost, or never came to be seen. Nothing is known of when they
@@ -120,14 +174,12 @@ impl Attempt {
 
     /// Whether the attempt has failed, whatever follows and whatever was not seen.
     pub fn has_failed(&self, now_ns: u64) -> bool {
-        let settled = self.settled();
-        settled.jobs.late > settled.late_by_host || self.is_silent(now_ns)
+        self.settled().all().has_failed() || self.is_silent(now_ns)
     }
 
     /// Whether it has failed only because nothing has ended for so long.
     pub fn is_only_silent(&self, now_ns: u64) -> bool {
-        let settled = self.settled();
-        settled.jobs.late == settled.late_by_host && self.is_silent(now_ns)
+        !self.settled().all().has_failed() && self.is_silent(now_ns)
     }
 
     /// Whether nothing has ended for so long that a job must be late.
@@ -138,18 +190,33 @@ impl Attempt {
     /// Ends now.
     pub fn end(mut self, now_ns: u64) -> AttemptCounts {
         self.settle(None);
+        let Judged { jobs, by_host, unclear, caught_up } = self.all();
         let passed_ns = now_ns.saturating_sub(self.began_ns);
         let expected = passed_ns.saturating_sub(self.deadline_ns + SLACK_NS) / self.period_ns.max(1);
-        let ended = self.jobs.all() + self.unclear;
+        let ended = jobs.all() + unclear;
         // No more than came: an activation that was not seen may belong to the time before the attempt.
         let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
         let is_missing = accounted + accounted / 10 + 1 < expected || self.is_silent(now_ns);
         let missing = if is_missing { expected.saturating_sub(accounted).max(1) } else { 0 };
-        AttemptCounts::new(Jobs { missing, ..self.jobs }, self.late_by_host, self.worst_response_ns)
-            .with_unseen(unseen)
-            .with_stretches(self.unclear, self.caught_up)
+        let jobs = Jobs { missing: jobs.missing + missing, ..jobs };
+        AttemptCounts::new(jobs, by_host, self.worst_response_ns).with_unseen(unseen).with_stretches(unclear, caught_up)
+    }
+}
+
+impl Judged {
+    fn add(&mut self, other: Judged) {
+        self.jobs.on_time += other.jobs.on_time;
+        self.jobs.late += other.jobs.late;
+        self.jobs.missing += other.jobs.missing;
+        self.by_host += other.by_host;
+        self.unclear += other.unclear;
+        self.caught_up += other.caught_up;
+    }
+
+    fn has_failed(&self) -> bool {
+        self.jobs.failed() > self.by_host
     }
 }
 
@@ -280,7 +347,7 @@ mod tests {
         assert_eq!((counts.unclear(), counts.caught_up(), counts.is_judged()), (280, 0, false));
         // It worked on one, and passed over the others.
         let counts = radio(7_200_000, 450);
-        assert_eq!(counts.jobs(), Jobs { on_time: 1_720, late: 0, missing: 212 });
+        assert_eq!(counts.jobs(), Jobs { on_time: 1_720, late: 0, missing: 280 });
         assert_eq!((counts.unclear(), counts.caught_up(), counts.is_judged()), (0, 0, true));
     }
 }

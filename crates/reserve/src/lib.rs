@@ -7,7 +7,7 @@
 //! * [`by_rule`], [`by_supply`]: two predictions, and what each assumes.
 //! * [`grid`]: the reservations that may be tried; [`Search`]: which to try next.
 //! * [`Attempt`]: some seconds under one [`Setting`], and what became of its [`Jobs`]; [`Trial`]: several of them, and their
-//!   [`Class`].
+//!   [`Class`]. [`Habits`]: what the loop does when it is behind, which later attempts go by.
 //!
 //! ```
 //! use punctual_reserve::{Class, Job, Search, Step, grid};
@@ -30,7 +30,11 @@
 mod attempt;
 mod counts;
 mod grid;
+mod habits;
 mod job;
+mod looks;
+#[cfg(test)]
+mod played_tests;
 mod predict;
 mod reservation;
 mod search;
@@ -40,6 +44,7 @@ mod trial;
 pub use attempt::{Attempt, SLACK_NS};
 pub use counts::{AttemptCounts, Jobs};
 pub use grid::{MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, grid, with_margin};
+pub use habits::Habits;
 pub use job::{Activation, Job, NotPeriodic, PeriodicJob, Work, periodic};
 pub use predict::{by_rule, by_supply};
 pub use reservation::Reservation;

@@ -17,6 +17,7 @@ mod subject;
 mod thread;
 mod threads;
 mod together;
+mod watched;
 
 pub use device::DeviceSubject;
 pub use held::{Held, HeldPlan, HeldThread, run};

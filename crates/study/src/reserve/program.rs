@@ -5,6 +5,7 @@ use super::followed::{Came, Followed, Next};
 use super::stolen::Stolen;
 use super::stuck::StuckThreads;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
+use super::watched::Watched;
 use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
@@ -15,7 +16,8 @@ use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
 use punctual_recording::{EndReason, LoadInfo};
-use punctual_reserve::{Attempt, AttemptCounts, Job, Reservation, Setting};
+use punctual_reserve::{AttemptCounts, Habits, Job, Reservation, Setting};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,6 +65,8 @@ pub(super) struct Program<'a> {
     chosen: Vec<Before>,
     /// Other threads that have a reservation while a setting is tried.
     beside: Vec<(u32, Reservation)>,
+    /// What the loops of threads did so far, under whatever setting.
+    habits: BTreeMap<u32, Habits>,
     keeper: Keeper,
     /// What could not be put back, until somebody asks.
     not_put_back: Vec<String>,
@@ -100,6 +104,7 @@ impl<'a> Program<'a> {
             tid: 0,
             chosen: Vec::new(),
             beside: Vec::new(),
+            habits: BTreeMap::new(),
             keeper,
             not_put_back: Vec::new(),
             stuck: StuckThreads::default(),
@@ -284,9 +289,13 @@ impl<'a> Program<'a> {
         let (attempt_ns, settling_ns) = (long_enough(attempt_ns, longest_ns), SETTLING_PERIODS * longest_ns);
         let duration = Duration::from_nanos(attempt_ns + settling_ns);
         let whom = Selection::of_threads(threads.iter().map(|(tid, _)| *tid).collect());
-        let mut current: Option<(Vec<Attempt>, u64)> = None;
+        let mut current: Option<(Vec<Watched>, u64)> = None;
         let mut begins_ns = None;
-        let (mut executed_ns, mut counts) = (vec![0u64; threads.len()], Vec::new());
+        let (mut executed_ns, mut ended) = (vec![0u64; threads.len()], Vec::new());
+        let habits = self.habits.clone();
+        let begin = |(tid, job): &(u32, Job), now_ns: u64| {
+            Watched::begin(*tid, *job, habits.get(tid).copied().unwrap_or_default(), now_ns)
+        };
         let longest = 2 * duration + STUCK;
         let end = self.follow(whom, output, longest, &mut |followed| {
             let now_ns = followed.now_ns;
@@ -297,25 +306,19 @@ impl<'a> Program<'a> {
             }
             let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
             if current.is_none() && now_ns >= begins {
-                current = Some((threads.iter().map(|(_, job)| Attempt::begin(*job, now_ns)).collect(), now_ns));
+                current = Some((threads.iter().map(|thread| begin(thread, now_ns)).collect(), now_ns));
             }
             if let Some((attempts, began_ns)) = &mut current {
-                for (tid, activation, _) in followed.activations {
-                    let Some(place) = threads.iter().position(|(known, _)| known == tid) else { continue };
-                    attempts[place].take(activation, followed.stolen_ns(activation));
-                    let is_of_attempt = activation.released_ns >= *began_ns;
-                    executed_ns[place] += if is_of_attempt { activation.executed_ns } else { 0 };
-                }
-                for (attempt, (tid, _)) in attempts.iter_mut().zip(threads) {
-                    attempt.take_unseen(followed.unseen_of(*tid));
+                for (attempt, executed_ns) in attempts.iter_mut().zip(&mut executed_ns) {
+                    *executed_ns += attempt.take(followed);
                 }
                 if now_ns >= *began_ns + attempt_ns {
-                    counts = attempts.iter().map(|attempt| attempt.clone().end(now_ns)).collect();
+                    ended = attempts.iter().map(|attempt| attempt.end(now_ns)).collect();
                 }
             }
             let progress = ReserveProgress { doing, elapsed: followed.elapsed.min(duration), duration };
             match observe(&progress) {
-                _ if !counts.is_empty() => Next::Enough,
+                _ if !ended.is_empty() => Next::Enough,
                 true => Next::Go,
                 false => Next::Stop,
             }
@@ -329,8 +332,10 @@ impl<'a> Program<'a> {
         {
             return Ok(made);
         }
+        self.habits.extend(threads.iter().zip(&ended).map(|((tid, _), (_, habits))| (*tid, *habits)));
         let share = |executed_ns: u64| executed_ns.saturating_mul(1_000_000) / attempt_ns.max(1);
-        Ok(AllMade::Counts(end, counts.into_iter().zip(executed_ns.into_iter().map(share)).collect()))
+        let counts = ended.into_iter().map(|(counts, _)| counts);
+        Ok(AllMade::Counts(end, counts.zip(executed_ns.into_iter().map(share)).collect()))
     }
 }
 
@@ -407,8 +412,9 @@ impl Tried for Program<'_> {
         let mut stillness = Stillness::default();
         let (mut done, mut repeats, mut overruled) = (Vec::new(), 0, false);
         // The attempt in progress, and when it ends; before that, when it begins.
-        let mut current: Option<(Attempt, u64)> = None;
+        let mut current: Option<(Watched, u64)> = None;
         let mut begins_ns = None;
+        let mut habits = self.habits.get(&tid).copied().unwrap_or_default();
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
             let now_ns = followed.now_ns;
             let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
@@ -416,21 +422,18 @@ impl Tried for Program<'_> {
                 // What came of the attempt meanwhile is not the setting's: it begins again.
                 (current, begins_ns) = (None, Some(now_ns + settling_ns));
             } else if current.is_none() && now_ns >= begins {
-                current = Some((Attempt::begin(job, now_ns), now_ns + attempt_ns));
+                current = Some((Watched::begin(tid, job, habits, now_ns), now_ns + attempt_ns));
                 stillness = Stillness::default();
             }
             if let Some((attempt, ends_ns)) = &mut current {
-                for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == tid) {
-                    attempt.take(activation, followed.stolen_ns(activation));
-                }
-                attempt.take_unseen(followed.unseen_of(tid));
+                attempt.take(followed);
                 let is_over = now_ns >= *ends_ns || (plan.ends_early() && attempt.has_failed(now_ns));
                 // A thread that does not run at all is freed in a moment, unless something else schedules it now.
                 let is_silent = is_over && plan.is_reserved() && attempt.is_only_silent(now_ns);
                 let may_be_stuck = is_silent && is_scheduled(tid, plan.setting) && stillness.goes_on(tid);
                 if is_over && !may_be_stuck {
-                    let counts = attempt.clone().end(now_ns);
-                    current = None;
+                    let (counts, known) = attempt.end(now_ns);
+                    (current, habits) = (None, known);
                     begins_ns = Some(now_ns + settling_ns);
                     overruled = !is_scheduled(tid, plan.setting);
                     if counts.is_repeated() && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
@@ -447,6 +450,7 @@ impl Tried for Program<'_> {
                 false => Next::Stop,
             }
         })?;
+        self.habits.insert(tid, habits);
         Ok(self.refused(overruled).unwrap_or(Made::Counts(end, done)))
     }
 

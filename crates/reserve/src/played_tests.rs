@@ -1,0 +1,163 @@
+//! Loops that are played: what an attempt says of each is compared with what the loop did.
+
+use crate::{Activation, Attempt, AttemptCounts, Habits, Job, Jobs};
+
+const MS: u64 = 1_000_000;
+const US: u64 = 1_000;
+
+/// What a loop does when the next job was released before it ended one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// It goes on with the next one that is still to be released.
+    Skips,
+    /// It works off all of them.
+    CatchesUp,
+}
+
+/// A loop: what each of its jobs takes, from which it is kept for how long, and how much time a CPU's ms takes it.
+struct Loop<W, S> {
+    manner: Manner,
+    work: W,
+    /// How long the thread is kept from the CPU when it wakes for this job.
+    stall: S,
+    /// Hundredths.
+    slowness: u64,
+}
+
+/// What a loop did: its activations, and what became of its jobs.
+struct Played {
+    activations: Vec<Activation>,
+    jobs: Jobs,
+}
+
+impl<W: Fn(u64) -> u64, S: Fn(u64) -> u64> Loop<W, S> {
+    /// Plays what is released within so many periods.
+    fn play(&self, job: Job, periods: u64) -> Played {
+        let mut played = Played { activations: Vec::new(), jobs: Jobs::default() };
+        let mut current: Option<Activation> = None;
+        let (mut now_ns, mut number) = (0, 0);
+        while number < periods {
+            let released_ns = number * job.period_ns;
+            let mut activation = match current.take() {
+                Some(awake) if released_ns <= now_ns => awake,
+                asleep => {
+                    played.activations.extend(asleep);
+                    let latency_ns = 5 * US + (self.stall)(number);
+                    now_ns = released_ns + latency_ns;
+                    Activation { released_ns, latency_ns, finished_ns: now_ns, executed_ns: 0 }
+                }
+            };
+            // No two jobs take the same time.
+            let work_ns = (self.work)(number) + number % 7 * US;
+            now_ns += work_ns * self.slowness / 100;
+            activation.executed_ns += work_ns;
+            activation.finished_ns = now_ns;
+            current = Some(activation);
+            let is_late = now_ns - released_ns > job.deadline_ns;
+            played.jobs.late += u64::from(is_late);
+            played.jobs.on_time += u64::from(!is_late);
+            let next = match self.manner {
+                Manner::Skips => now_ns / job.period_ns + 1,
+                Manner::CatchesUp => number + 1,
+            };
+            played.jobs.missing += next.min(periods) - number - 1;
+            number = next;
+        }
+        played.activations.extend(current);
+        played
+    }
+}
+
+/// What an attempt says that lasted for so many periods and began with these habits; and the habits after it.
+fn judged(played: &Played, job: Job, periods: u64, habits: Habits) -> (AttemptCounts, Habits) {
+    let mut attempt = Attempt::begin(job, 0).of_loop(habits);
+    played.activations.iter().for_each(|activation| attempt.take(activation, 0));
+    let habits = attempt.habits();
+    (attempt.end(periods * job.period_ns), habits)
+}
+
+/// That as many were late as are said to be, or more by some of those that are unclear; the same of those that were on time and missing.
+fn assert_within(counts: &AttemptCounts, truth: Jobs, what: &str) {
+    let (said, unclear) = (counts.jobs(), counts.unclear());
+    for (said, truth) in [(said.on_time, truth.on_time), (said.late, truth.late), (said.missing, truth.missing)] {
+        assert!((said..=said + unclear).contains(&truth), "{what}: {counts:?}, {truth} of {said}");
+    }
+    assert_eq!(said.all() + unclear, truth.all(), "{what}: {counts:?}");
+}
+
+fn job(period_ns: u64, work_ns: u64) -> Job {
+    Job { period_ns, work_ns, deadline_ns: period_ns }
+}
+
+#[test]
+fn jobs_that_a_loop_skips_are_missing_however_few_they_are() {
+    let job = job(10 * MS, 550 * US);
+    // Of 600 jobs, how many have to wait once, and how many are skipped for that: from one to more than a quarter.
+    for (every, missing) in [(1_000, 1), (120, 7), (29, 26), (5, 163)] {
+        let stall = |number: u64| {
+            let is_stalled = number % every == every / 2 && number < 590;
+            if is_stalled { (12 + number % 13) * MS } else { 0 }
+        };
+        let skips = Loop { manner: Manner::Skips, work: |_: u64| 520 * US, stall, slowness: 100 };
+        let played = skips.play(job, 600);
+        let (counts, _) = judged(&played, job, 600, Habits::default());
+        assert_eq!(played.jobs.missing, missing, "every {every}");
+        assert_eq!((counts.jobs(), counts.unclear()), (played.jobs, 0), "every {every}");
+        // One that catches up loses none, though as many have to wait.
+        let catches_up = Loop { manner: Manner::CatchesUp, ..skips };
+        let played = catches_up.play(job, 600);
+        let (counts, _) = judged(&played, job, 600, Habits::default());
+        assert_eq!((counts.jobs(), counts.unclear()), (played.jobs, 0), "every {every}");
+    }
+}
+
+/// Every 50th job takes 13 ms in place of 3 ms.
+fn sometimes_long(number: u64) -> u64 {
+    if number % 50 == 25 { 13 * MS } else { 3 * MS }
+}
+
+#[test]
+fn a_long_job_of_a_loop_that_skips_is_not_taken_for_several() {
+    let job = job(10 * MS, 3_060 * US);
+    // As it was, others kept it from the CPU.
+    let stall = |number: u64| if number % 9 == 8 && number < 190 { 21 * MS } else { 0 };
+    let as_it_was = Loop { manner: Manner::Skips, work: sometimes_long, stall, slowness: 100 };
+    let played = as_it_was.play(job, 200);
+    let (counts, known) = judged(&played, job, 200, Habits::default());
+    assert_eq!((counts.jobs(), counts.unclear()), (played.jobs, 0));
+    for (slowness, missing) in [(100, 1), (160, 2), (210, 2), (240, 3), (310, 4)] {
+        let reserved = Loop { manner: Manner::Skips, work: sometimes_long, stall: |_: u64| 0u64, slowness };
+        let played = reserved.play(job, 50);
+        let (counts, _) = judged(&played, job, 50, known);
+        assert_eq!(played.jobs.missing, missing, "slowness {slowness}");
+        assert_eq!((counts.jobs(), counts.unclear()), (played.jobs, 0), "slowness {slowness}");
+        // If nothing is known of what it does, it is unclear, except where one job takes just as long as all of them.
+        let played = reserved.play(job, 200);
+        let (counts, _) = judged(&played, job, 200, Habits::default());
+        assert_eq!(counts.jobs().missing, 0, "slowness {slowness}: {counts:?}");
+        if missing < 3 {
+            assert_within(&counts, played.jobs, &format!("slowness {slowness}"));
+        }
+    }
+}
+
+#[test]
+fn a_loop_that_catches_up_after_a_long_job_is_known_by_the_time_that_its_stretches_take() {
+    // Every 40th job takes 9 ms in place of 1.2 ms.
+    let work = |number: u64| if number % 40 == 20 { 9 * MS } else { 1_200 * US };
+    let (job, mut known) = (job(4 * MS, 1_250 * US), Habits::default());
+    let (mut unclear, mut caught_up) = (Vec::new(), 0);
+    for slowness in [100, 130, 160, 190, 220] {
+        let catches_up = Loop { manner: Manner::CatchesUp, work, stall: |_: u64| 0u64, slowness };
+        let played = catches_up.play(job, 240);
+        let (counts, habits) = judged(&played, job, 240, known);
+        assert_within(&counts, played.jobs, &format!("slowness {slowness}"));
+        assert_eq!(counts.jobs().missing, 0, "{counts:?}");
+        known = habits;
+        unclear.push(counts.unclear());
+        caught_up += counts.caught_up();
+    }
+    // It shows where not as many jobs are released within such a stretch as before.
+    assert!(unclear[0] > 0 && unclear[1..] == [0; 4], "{unclear:?}");
+    assert!(caught_up > 100, "{caught_up}");
+}

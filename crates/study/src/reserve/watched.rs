@@ -1,0 +1,46 @@
+//! An attempt with a thread that is followed.
+
+use super::followed::Followed;
+use punctual_reserve::{Attempt, AttemptCounts, Habits, Job};
+
+/// An attempt with a thread.
+#[derive(Debug)]
+pub(super) struct Watched {
+    tid: u32,
+    began_ns: u64,
+    attempt: Attempt,
+}
+
+impl Watched {
+    /// Begins now, with a thread whose loop did so before.
+    pub(super) fn begin(tid: u32, job: Job, habits: Habits, now_ns: u64) -> Watched {
+        Watched { tid, began_ns: now_ns, attempt: Attempt::begin(job, now_ns).of_loop(habits) }
+    }
+
+    /// Takes what became known since the last look; returns the CPU time of the thread's activations that are part of the attempt, ns.
+    pub(super) fn take(&mut self, followed: &Followed<'_>) -> u64 {
+        let mut executed_ns = 0;
+        for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == self.tid) {
+            self.attempt.take(activation, followed.stolen_ns(activation));
+            let is_of_attempt = activation.released_ns >= self.began_ns;
+            executed_ns += if is_of_attempt { activation.executed_ns } else { 0 };
+        }
+        self.attempt.take_unseen(followed.unseen_of(self.tid));
+        executed_ns
+    }
+
+    /// Whether the attempt has failed, whatever follows.
+    pub(super) fn has_failed(&self, now_ns: u64) -> bool {
+        self.attempt.has_failed(now_ns)
+    }
+
+    /// Whether it has failed only because nothing has ended for so long.
+    pub(super) fn is_only_silent(&self, now_ns: u64) -> bool {
+        self.attempt.is_only_silent(now_ns)
+    }
+
+    /// Ends now. Returns also what the thread's loop did so far.
+    pub(super) fn end(&self, now_ns: u64) -> (AttemptCounts, Habits) {
+        (self.attempt.clone().end(now_ns), self.attempt.habits())
+    }
+}
