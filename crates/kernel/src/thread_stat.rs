@@ -32,9 +32,29 @@ impl ThreadStat {
     }
 }
 
+/// The CPU time that a thread has used itself, ns; `None` if it is gone, or its kernel does not count so precisely.
+pub fn ran_ns(tid: u32) -> Option<u64> {
+    let schedstat = std::fs::read_to_string(format!("/proc/{tid}/task/{tid}/schedstat")).ok()?;
+    let ran_ns: u64 = schedstat.split_whitespace().next()?.parse().ok()?;
+    Some(ran_ns).filter(|ran_ns| *ran_ns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cpu_time_grows_while_a_thread_runs() {
+        let tid = crate::clock::thread_id();
+        std::thread::yield_now();
+        let Some(before_ns) = ran_ns(tid) else {
+            return punctual_testing::skip("the_cpu_time_grows_while_a_thread_runs", "there is no schedstat");
+        };
+        while ran_ns(tid) == Some(before_ns) {
+            std::thread::yield_now();
+        }
+        assert!(ran_ns(tid) > Some(before_ns) && ran_ns(u32::MAX).is_none());
+    }
 
     #[test]
     fn the_fields_are_found_behind_any_name() {

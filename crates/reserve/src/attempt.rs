@@ -1,6 +1,6 @@
 //! What a period of time under one setting showed.
 
-use crate::habits::Pace;
+use crate::habits::{Pace, WhenBehind};
 use crate::looks::{Kind, Usual};
 use crate::stretch::judge;
 use crate::{Activation, AttemptCounts, Habits, Job, Jobs};
@@ -28,6 +28,8 @@ pub struct Attempt {
     pace: Pace,
     /// What the loop did before the attempt, and how it kept its period since.
     habits: Habits,
+    /// How long the thread has executed since the last job ended, if it has not slept since.
+    awake_ns: Option<u64>,
     /// Those that were not seen.
     unseen: u64,
     worst_response_ns: u64,
@@ -65,6 +67,7 @@ impl Attempt {
             usual: Usual::default(),
             pace: Pace::default(),
             habits: Habits::default(),
+            awake_ns: None,
             unseen: 0,
             worst_response_ns: 0,
         }
@@ -172,6 +175,33 @@ impl Attempt {
         self.unseen = self.unseen.saturating_add(activations);
     }
 
+    /// Takes that the thread has executed this long, ns, since the last activation that ended, and has not slept since: nothing is seen of
+    /// jobs that it worked off meanwhile.
+    pub fn take_awake(&mut self, executed_ns: u64) {
+        self.awake_ns = Some(executed_ns);
+    }
+
+    /// What became of so many jobs that were due, one or more, while the thread executed this long and did not sleep. One of them has not
+    /// ended yet.
+    fn while_awake(&self, due: u64, executed_ns: u64) -> Judged {
+        let (kind, habits) = (self.kind(), self.habits_so_far());
+        let is_work_of_all = executed_ns.saturating_mul(4) >= kind.usual_ns.saturating_mul(due).saturating_mul(3);
+        let (not_ended, others) = (Jobs { missing: 1, ..Jobs::default() }, due - 1);
+        match habits.when_behind() {
+            // The others come when it has ended.
+            _ if habits.keeps_grid() == Some(false) => Judged { jobs: not_ended, ..Judged::default() },
+            WhenBehind::PassesOver => Judged { jobs: Jobs { missing: due, ..Jobs::default() }, ..Judged::default() },
+            WhenBehind::Unknown if !is_work_of_all || habits.may_be_one_long_job(executed_ns) => {
+                Judged { jobs: not_ended, unclear: others, ..Judged::default() }
+            }
+            // Behind one that was on time, it would have slept.
+            _ if self.deadline_ns <= self.period_ns => {
+                Judged { jobs: Jobs { late: others, ..not_ended }, caught_up: others, ..Judged::default() }
+            }
+            _ => Judged { jobs: not_ended, unclear: others, ..Judged::default() },
+        }
+    }
+
     /// Whether the attempt has failed, whatever follows and whatever was not seen.
     pub fn has_failed(&self, now_ns: u64) -> bool {
         self.settled().all().has_failed() || self.is_silent(now_ns)
@@ -190,18 +220,26 @@ impl Attempt {
     /// Ends now.
     pub fn end(mut self, now_ns: u64) -> AttemptCounts {
         self.settle(None);
-        let Judged { jobs, by_host, unclear, caught_up } = self.all();
+        let mut all = self.all();
         let passed_ns = now_ns.saturating_sub(self.began_ns);
         let expected = passed_ns.saturating_sub(self.deadline_ns + SLACK_NS) / self.period_ns.max(1);
-        let ended = jobs.all() + unclear;
+        let ended = all.jobs.all() + all.unclear;
         // No more than came: an activation that was not seen may belong to the time before the attempt.
         let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
         let is_missing = accounted + accounted / 10 + 1 < expected || self.is_silent(now_ns);
         let missing = if is_missing { expected.saturating_sub(accounted).max(1) } else { 0 };
-        let jobs = Jobs { missing: jobs.missing + missing, ..jobs };
-        AttemptCounts::new(jobs, by_host, self.worst_response_ns).with_unseen(unseen).with_stretches(unclear, caught_up)
+        match self.awake_ns.filter(|_| self.is_silent(now_ns) && self.unseen == 0) {
+            Some(executed_ns) => {
+                all.add(self.while_awake(missing, executed_ns));
+                self.worst_response_ns = self.worst_response_ns.max(now_ns.saturating_sub(self.heard_ns));
+            }
+            None => all.jobs.missing += missing,
+        }
+        AttemptCounts::new(all.jobs, all.by_host, self.worst_response_ns)
+            .with_unseen(unseen)
+            .with_stretches(all.unclear, all.caught_up)
     }
 }
 

@@ -161,3 +161,49 @@ fn a_loop_that_catches_up_after_a_long_job_is_known_by_the_time_that_its_stretch
     assert!(unclear[0] > 0 && unclear[1..] == [0; 4], "{unclear:?}");
     assert!(caught_up > 100, "{caught_up}");
 }
+
+/// What an attempt says of a thread with 3.5 ms of work every 5 ms that had 20 jobs, and has not slept since; the attempt begins with these
+/// habits, 31 jobs are due, and `also` happens before its end.
+fn never_done(habits: Habits, also: impl Fn(&mut Attempt)) -> (Jobs, u64) {
+    let job = job(5 * MS, 3_550 * US);
+    let mut attempt = Attempt::begin(job, 0).of_loop(habits);
+    let each = Loop { manner: Manner::CatchesUp, work: |_: u64| 3_500 * US, stall: |_: u64| 0u64, slowness: 100 };
+    each.play(job, 20).activations.iter().for_each(|activation| attempt.take(activation, 0));
+    also(&mut attempt);
+    let counts = attempt.end(220 * MS);
+    assert!(!counts.succeeded() && counts.is_judged() && counts.jobs().on_time == 20, "{counts:?}");
+    (counts.jobs(), counts.unclear())
+}
+
+#[test]
+fn jobs_of_a_loop_that_catches_up_and_is_never_done_are_late() {
+    let jobs = |late, missing| Jobs { on_time: 20, late, missing };
+    let nothing = Habits::default();
+    // It sleeps.
+    assert_eq!(never_done(nothing, |_| ()), (jobs(0, 11), 0));
+    // It works on one job after the other, and has not ended the last one.
+    let works = |attempt: &mut Attempt| attempt.take_awake(70 * MS);
+    assert_eq!(never_done(nothing, works), (jobs(10, 1), 0));
+    // It had too little time for that: it has not ended one long job, or several.
+    assert_eq!(never_done(nothing, |attempt| attempt.take_awake(20 * MS)), (jobs(0, 1), 10));
+    // Of a loop that passes over jobs, or was seen to have such long ones, that is not known either.
+    let job = job(5 * MS, 3_550 * US);
+    let skips = Loop {
+        manner: Manner::Skips,
+        work: |_: u64| 3_500 * US,
+        stall: |number: u64| if number % 9 == 8 { 9 * MS } else { 0 },
+        slowness: 100,
+    };
+    let (_, passes_over) = judged(&skips.play(job, 100), job, 100, nothing);
+    assert_eq!(never_done(passes_over, works), (jobs(0, 11), 0));
+    let has_long_ones = |number: u64| if number == 50 { 80 * MS } else { 3_500 * US };
+    let seldom = Loop { manner: Manner::CatchesUp, work: has_long_ones, stall: |_: u64| 0u64, slowness: 100 };
+    let (_, one_was_long) = judged(&seldom.play(job, 200), job, 200, nothing);
+    assert_eq!(never_done(one_was_long, works), (jobs(0, 1), 10));
+    // Events were lost: it may have slept, and nothing was seen of it.
+    let (unseen, unclear) = never_done(nothing, |attempt| {
+        works(attempt);
+        attempt.take_unseen(1);
+    });
+    assert_eq!((unseen, unclear), (jobs(0, 10), 0));
+}
