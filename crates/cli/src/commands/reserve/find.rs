@@ -52,7 +52,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let mut report = report(&plan, &study, comparison);
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
-    let code = u8::from(!report.is_proven() && plan.rounds > 0 || report.recommended.is_none());
+    let is_found = report.is_proven() || plan.rounds == 0 && report.recommended.is_some();
+    let code = u8::from(!is_found || arguments.apply && !report.stays);
     let mut artifacts = Artifacts::default();
     let page = || reserve::html(&report, super::first_document(&plan.directory).as_ref());
     let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, page())));

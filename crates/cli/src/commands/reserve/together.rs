@@ -65,7 +65,8 @@ pub(super) fn answer(
     let beside = beside.collect::<Vec<String>>().join(" and ");
     let mut report = report(found, (names, arguments.device.is_none()), &beside, &plan.directory);
     report.next = after_reserve_together(&report, &competitors, &plan.command_line);
-    let code = u8::from(!(report.is_proven() || found.rounds == 0 && all_have_one(&report)));
+    let is_found = report.is_proven() || found.rounds == 0 && all_have_one(&report);
+    let code = u8::from(!is_found || arguments.apply && !found.stays);
     let mut artifacts = Artifacts::default();
     let page = || together_html(&report, super::first_document(&plan.directory).as_ref());
     let code = code.max(arguments.html.as_ref().map_or(0, |path| artifacts.write(path, page())));
