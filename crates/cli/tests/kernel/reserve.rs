@@ -259,6 +259,21 @@ fn whatever_ends_a_study_nothing_stays_changed() {
     }
 }
 
+/// Between two trials it is not followed, and has ended when the next one begins.
+#[test]
+fn a_thread_that_ends_ends_its_study() {
+    requires!("a_thread_that_ends_ends_its_study", "followed threads", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    let thread = Periodic::start("to-end-early");
+    let words = ["--thread", "^to-end-early$", "--full"];
+    let child = start_until_tried(directory.path(), &words, 0, &|| thread.scheduling().reservation().is_some());
+    drop(thread);
+    let ended = child.wait_with_output().unwrap();
+    let said = stdout(&ended);
+    assert!(code(&ended) == 1 && said.starts_with("`to-end-early` ended after "), "{said}{}", stderr(&ended));
+    assert!(said.contains("Tried ") && !said.contains("something else schedules"), "{said}");
+}
+
 #[test]
 fn a_command_runs_with_its_reservation_and_so_do_threads_that_come_later() {
     requires!("a_command_runs_with_its_reservation_and_so_do_threads_that_come_later", "deadline reservation");

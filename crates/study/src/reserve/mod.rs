@@ -11,6 +11,8 @@ mod phases;
 mod program;
 mod proof;
 mod search;
+mod settings;
+mod still_there;
 mod stolen;
 mod stuck;
 mod subject;
@@ -184,6 +186,13 @@ impl Reserved {
         }
     }
 
+    /// Takes the name that its thread has by now, so that next steps find it, and notes it if that is another one.
+    fn rename(&mut self, name: Option<String>) {
+        let Some(name) = name.filter(|name| *name != self.chosen.name) else { return };
+        self.notes.push(format!("`{name}` was named `{}` when it was chosen.", self.chosen.name));
+        self.chosen.name = name;
+    }
+
     /// Whether the recommended reservation is proven: with it, every job was in time in every round.
     pub fn is_proven(&self) -> bool {
         let whole = |proof: &Proof| !proof.rounds.is_empty() && proof.with().succeeded();
@@ -228,6 +237,7 @@ pub fn find<'a>(
         return Ok((study, None));
     }
     search_and_prove(plan, &mut program, &mut study, observe)?;
+    study.rename(program.name_now());
     if let Afterwards::Stay(tell) = afterwards
         && study.is_proven()
     {

@@ -2,6 +2,8 @@
 
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
+use super::settings::{is_scheduled, reserved, wanted};
+use super::still_there::{has_ended, name_now};
 use super::stolen::Stolen;
 use super::stuck::StuckThreads;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
@@ -163,7 +165,8 @@ impl<'a> Program<'a> {
                 Next::Stop => step(false),
             }
         });
-        let ended = self.command.as_mut().is_some_and(|command| command.look().over);
+        let ended = self.command.as_mut().is_some_and(|command| command.look().over)
+            || !self.chosen.iter().all(Before::is_there);
         let outcome = match outcome {
             // What was measured before stays.
             Err(_) if punctual_kernel::ending::is_asked() => return Ok(StudyEnd::Interrupted),
@@ -181,6 +184,12 @@ impl<'a> Program<'a> {
         let beside = self.beside.iter().map(|(tid, reservation)| (*tid, reserved(*reservation)));
         let all: Vec<(u32, ThreadScheduling)> = beside.chain(wanted(setting).map(|own| (self.tid, own))).collect();
         self.set_all(&all).map_err(|(_, refused)| refused)
+    }
+
+    /// Whether the thread has ended, or one of those that have a reservation beside it.
+    fn any_has_ended(&self) -> bool {
+        let beside = self.beside.iter().map(|(tid, _)| *tid);
+        beside.chain([self.tid]).any(|tid| has_ended(&self.chosen, tid))
     }
 
     /// Schedules all these threads so, or none, after a rest in their original state. Otherwise says which was refused.
@@ -239,6 +248,11 @@ impl<'a> Program<'a> {
         self.chosen.iter().any(|chosen| chosen.tid == tid)
     }
 
+    /// What the thread is named by now; `None` if it has ended.
+    pub(super) fn name_now(&self) -> Option<String> {
+        name_now(&self.chosen, self.tid)
+    }
+
     /// Settings of this thread, which was chosen, are tried while others have their reservations.
     pub(super) fn go_on(&mut self, tid: u32, beside: Vec<(u32, Reservation)>) {
         (self.tid, self.beside) = (tid, beside);
@@ -283,7 +297,10 @@ impl<'a> Program<'a> {
         let settings: Vec<(u32, ThreadScheduling)> =
             reservations.iter().map(|(tid, reservation)| (*tid, reserved(*reservation))).collect();
         if let Err((tid, refused)) = self.set_all(&settings) {
-            return Ok(AllMade::Refused(tid, refused));
+            return Ok(match has_ended(&self.chosen, tid) {
+                true => AllMade::Counts(StudyEnd::ProgramEnded, Vec::new()),
+                false => AllMade::Refused(tid, refused),
+            });
         }
         let longest_ns = threads.iter().map(|(_, job)| job.period_ns.max(job.deadline_ns)).max().unwrap_or(0);
         let (attempt_ns, settling_ns) = (long_enough(attempt_ns, longest_ns), SETTLING_PERIODS * longest_ns);
@@ -369,30 +386,6 @@ pub(super) fn check_process(process: u32) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Whether the thread that was chosen by this number has ended: another one may have its number by now.
-fn has_ended(chosen: &[Before], tid: u32) -> bool {
-    let mut known = chosen.iter().filter(|chosen| chosen.tid == tid).peekable();
-    known.peek().is_some() && !known.any(Before::is_there)
-}
-
-/// How a thread is scheduled with this setting; `None` for its original state.
-fn wanted(setting: Setting) -> Option<ThreadScheduling> {
-    match setting {
-        Setting::AsItWas => None,
-        Setting::Priority(priority) => Some(ThreadScheduling::fifo(priority)),
-        Setting::Reserved(reservation) => Some(reserved(reservation)),
-    }
-}
-
-/// Whether a thread is scheduled as this setting has it; in its original state it may be scheduled in any way.
-fn is_scheduled(tid: u32, setting: Setting) -> bool {
-    wanted(setting).is_none_or(|wanted| ThreadScheduling::of(tid).is_ok_and(|now| now == wanted))
-}
-
-fn reserved(reservation: Reservation) -> ThreadScheduling {
-    ThreadScheduling::reserved(reservation.budget_ns, reservation.period_ns)
-}
-
 impl Tried for Program<'_> {
     fn attempt(
         &mut self,
@@ -400,21 +393,25 @@ impl Tried for Program<'_> {
         plan: &AttemptPlan,
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError> {
-        if let Err(refused) = self.set(plan.setting) {
-            return Ok(Made::Refused { why: refused.to_string(), is_full: refused.is_full });
-        }
         let (period_ns, deadline_ns, tid) = (job.period_ns, job.deadline_ns, self.tid);
+        if let Err(refused) = self.set(plan.setting) {
+            return Ok(match self.any_has_ended() {
+                true => Made::Counts(StudyEnd::ProgramEnded, Vec::new()),
+                false => Made::Refused { why: refused.to_string(), is_full: refused.is_full },
+            });
+        }
         let attempt_ns = long_enough(plan.attempt_ns, period_ns);
         let settling_ns = SETTLING_PERIODS * period_ns.max(deadline_ns);
         let most = u64::from(plan.count + MAX_REPEATS + 1);
         let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns) + STUCK;
         let shown = Duration::from_nanos(u64::from(plan.count) * (attempt_ns + settling_ns));
         let mut stillness = Stillness::default();
-        let (mut done, mut repeats, mut overruled) = (Vec::new(), 0, false);
+        let (mut done, mut repeats, mut overruled, mut is_gone) = (Vec::new(), 0, false, false);
         // The attempt in progress, and when it ends; before that, when it begins.
         let mut current: Option<(Watched, u64)> = None;
         let mut begins_ns = None;
         let mut habits = self.habits.get(&tid).copied().unwrap_or_default();
+        let chosen = self.chosen.clone();
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
             let now_ns = followed.now_ns;
             let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
@@ -435,22 +432,25 @@ impl Tried for Program<'_> {
                     let (counts, known) = attempt.end(now_ns);
                     (current, habits) = (None, known);
                     begins_ns = Some(now_ns + settling_ns);
-                    overruled = !is_scheduled(tid, plan.setting);
+                    // What came of a thread that has ended is not the setting's, nor does anything else schedule it.
+                    is_gone = has_ended(&chosen, tid);
+                    overruled = !is_gone && !is_scheduled(tid, plan.setting);
                     if counts.is_repeated() && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
                         repeats += 1;
-                    } else {
+                    } else if !is_gone {
                         done.push(counts);
                     }
                 }
             }
             let progress = ReserveProgress { doing: plan.doing, elapsed: followed.elapsed.min(shown), duration: shown };
             match observe(&progress) {
-                _ if overruled || done.len() >= plan.count as usize => Next::Enough,
+                _ if overruled || is_gone || done.len() >= plan.count as usize => Next::Enough,
                 true => Next::Go,
                 false => Next::Stop,
             }
         })?;
         self.habits.insert(tid, habits);
+        let end = if is_gone { StudyEnd::ProgramEnded } else { end };
         Ok(self.refused(overruled).unwrap_or(Made::Counts(end, done)))
     }
 
@@ -473,23 +473,5 @@ impl Left<'_> {
     pub(super) fn has_ended(&mut self) -> bool {
         self.0.load = None;
         self.0.command.as_mut().is_none_or(|command| command.look().over)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_chosen_thread_that_has_ended_is_known_by_when_it_was_started() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let tid = child.id();
-        let chosen = Before::of(tid).map(|before| vec![before]);
-        let while_there = chosen.as_ref().is_ok_and(|chosen| has_ended(chosen, tid));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let chosen = chosen.unwrap();
-        assert!(!while_there && has_ended(&chosen, tid));
-        assert!(!has_ended(&chosen, std::process::id()), "it was not chosen");
     }
 }

@@ -24,11 +24,13 @@ pub(super) fn search(
     }
     let rows = grid(study.job, study.chosen.job.work.median_ns, plan.seed);
     study.grid = rows.iter().map(|(_, budgets)| budgets.len()).sum();
-    study.found = if plan.full {
+    let found = if plan.full {
         all(plan, subject, study, rows, observe)?
     } else {
         smallest(plan, subject, study, rows, observe)?
     };
+    // The last trial may have been cut off, after which there is none left to try.
+    study.found = found.filter(|_| study.end == StudyEnd::Finished);
     study.recommended = study.found.map(with_margin);
     study.notes.extend(subject.put_back());
     Ok(())

@@ -7,7 +7,7 @@ use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
 use crate::StudyError;
 use punctual_kernel::other_thread::{Before, ThreadScheduling};
 use punctual_probe::Selection;
-use punctual_recording::format_ns;
+use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{Activation, MIN_PERIOD_NS, NotPeriodic, PeriodicJob, Setting, periodic};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -71,10 +71,12 @@ pub(super) fn choose(
     program: &mut Program<'_>,
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(Chosen, u64), StudyError> {
-    let mut unfit = Vec::new();
-    let mut found = Vec::new();
+    let (mut unfit, mut found, mut ended) = (Vec::new(), Vec::new(), 0);
     for (tid, (mut activations, lateness_ns)) in watch(plan, program, observe)? {
-        let Ok(before) = Before::of(tid) else { continue };
+        let Ok(before) = Before::of(tid) else {
+            ended += 1;
+            continue;
+        };
         // It is another one's already.
         if program.has_chosen(tid) {
             continue;
@@ -95,7 +97,7 @@ pub(super) fn choose(
     let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
     found.sort_by(|one, other| load(&other.1).total_cmp(&load(&one.1)));
     if found.is_empty() {
-        return starved(plan, program, unfit, observe);
+        return starved(plan, program, (unfit, ended), observe);
     }
     let (chosen, job, lateness_ns) = found.remove(0);
     let others = found.into_iter().map(|(other, job, _)| Candidate { tid: other.tid, name: other.name, job }).collect();
@@ -141,11 +143,11 @@ fn watch(
 }
 
 /// No thread is periodic as it is. A loop that others keep from the CPU skips periods, or does the jobs of several in one
-/// go: those that woke most often are tried at the priority, at which nothing ordinary does that.
+/// go: those that woke most often are tried at the priority, at which nothing ordinary does that. So many more have ended.
 fn starved(
     plan: &ReservePlan,
     program: &mut Program<'_>,
-    mut unfit: Vec<(Before, Unfit)>,
+    (mut unfit, ended): (Vec<(Before, Unfit)>, usize),
     observe: &mut dyn FnMut(&ReserveProgress) -> bool,
 ) -> Result<(Chosen, u64), StudyError> {
     unfit.sort_by_key(|(_, thread)| std::cmp::Reverse(thread.activations));
@@ -177,7 +179,8 @@ fn starved(
         };
         return Ok((chosen, thread.lateness_ns));
     }
-    Err(StudyError::Setting(nobody(plan, unfit.first().map(|(_, thread)| thread), is_irregular)))
+    let first = unfit.first().map(|(_, thread)| thread);
+    Err(StudyError::Setting(nobody(plan, first, is_irregular, ended)))
 }
 
 /// Whether the priority may show a period of this thread.
@@ -221,8 +224,9 @@ fn long_enough(plan: &ReservePlan, job: PeriodicJob) -> Result<PeriodicJob, NotP
     if within_ns < MIN_PERIOD_NS { Err(NotPeriodic::TooShort(within_ns)) } else { Ok(job) }
 }
 
-/// Why there is no thread to reserve for, and what to do. `first` woke most often, and may have been irregular at the priority, too.
-fn nobody(plan: &ReservePlan, first: Option<&Unfit>, is_irregular: bool) -> String {
+/// Why there is no thread to reserve for, and what to do. `first` woke most often, and may have been irregular at the priority, too; so
+/// many more have ended.
+fn nobody(plan: &ReservePlan, first: Option<&Unfit>, is_irregular: bool, ended: usize) -> String {
     let whose = match &plan.subject {
         Subject::Command(program) => format!("`{}`", program.name),
         Subject::Process(process) => format!("process {process}"),
@@ -231,10 +235,19 @@ fn nobody(plan: &ReservePlan, first: Option<&Unfit>, is_irregular: bool) -> Stri
     let wanted = plan.thread.as_ref().map(|wanted| format!(" named {}", wanted.as_str())).unwrap_or_default();
     let measured = format_ns(plan.measure_ns);
     let nearest = match first {
-        None => format!("none{wanted} woke in {measured}"),
+        None => none_woke(&wanted, &measured, ended),
         Some(thread) => nearest(thread, &measured, plan.priority, is_irregular),
     };
     format!("{whose} has no periodic thread{wanted}: {nearest}")
+}
+
+/// That no thread named as `wanted` woke, but so many that have ended.
+fn none_woke(wanted: &str, measured: &str, ended: usize) -> String {
+    if ended == 0 {
+        return format!("none{wanted} woke in {measured}");
+    }
+    let (threads, have) = (counted(ended, "thread"), agreeing(ended, "has", "have"));
+    format!("{threads} that woke in {measured} {have} ended, and no other{wanted} did")
 }
 
 /// Why the thread that woke most often will not do.
@@ -266,7 +279,33 @@ fn nearest(thread: &Unfit, measured: &str, priority: u32, is_irregular: bool) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::Reserved;
     use super::*;
+    use punctual_reserve::{Job, Work};
+
+    #[test]
+    fn a_thread_that_was_renamed_has_its_new_name_and_a_note() {
+        let work = Work { median_ns: 200_000, p99_ns: 200_000, max_ns: 200_000 };
+        let (period_ns, worst_response_ns) = (1_000_000, 200_000);
+        let job = PeriodicJob { period_ns, jobs: 20, merged: 0, regular_thousandths: 1_000, work, worst_response_ns };
+        let chosen = Chosen {
+            tid: Some(7),
+            name: "loop".to_owned(),
+            job,
+            scheduling: "other".to_owned(),
+            is_at_least: false,
+            others: Vec::new(),
+            note: None,
+        };
+        let mut study = Reserved::begin(chosen, Job { period_ns, work_ns: 200_000, deadline_ns: period_ns }, 0);
+        for name in [None, Some("loop")] {
+            study.rename(name.map(str::to_owned));
+            assert!(study.chosen.name == "loop" && study.notes.is_empty(), "{name:?}");
+        }
+        study.rename(Some("mix".to_owned()));
+        assert_eq!(study.chosen.name, "mix");
+        assert_eq!(study.notes, ["`mix` was named `loop` when it was chosen."]);
+    }
 
     fn unfit(why: NotPeriodic, scheduling: ThreadScheduling) -> Unfit {
         Unfit { name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, why }
@@ -285,6 +324,14 @@ mod tests {
         for (why, scheduling, expected) in cases {
             assert_eq!(may_be_starved(&unfit(why, scheduling), 50), expected, "{why:?} {scheduling}");
         }
+    }
+
+    #[test]
+    fn threads_that_woke_and_ended_are_told() {
+        assert_eq!(none_woke(" named ^loop$", "4.00 s", 0), "none named ^loop$ woke in 4.00 s");
+        assert_eq!(none_woke("", "4.00 s", 1), "1 thread that woke in 4.00 s has ended, and no other did");
+        let two = "2 threads that woke in 4.00 s have ended, and no other named ^loop$ did";
+        assert_eq!(none_woke(" named ^loop$", "4.00 s", 2), two);
     }
 
     #[test]

@@ -89,6 +89,7 @@ fn beside_others(
     let job = job_of(&plan, &chosen);
     let mut study = Reserved::begin(chosen, job, lateness_ns);
     search::search(&plan, program, &mut study, observe)?;
+    study.rename(program.name_now());
     Ok(study)
 }
 
