@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What `terminal.bpf.c` writes and keeps: the records of its rings, what each thread is in the kernel for, which terminal and
- * which server are meant. `probe/src/terminal/programs.rs` declares the same.
+ * which server are meant. `programs.rs` and `seen.rs` in `probe/src/terminal` declare the same.
  */
 #ifndef PUNCTUAL_TERMINAL_RECORDS_H
 #define PUNCTUAL_TERMINAL_RECORDS_H

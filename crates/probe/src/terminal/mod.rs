@@ -1,10 +1,13 @@
 //! What the threads at one terminal do: when they run, ask for input, get it, put something out and wake one another.
 //!
 //! * `programs`: the programs in the kernel, and the rings that they write.
+//! * `seen`: what such a record says.
 //! * [`stretches`]: what the flight recorder saw of the time that somebody waited.
 
 mod programs;
+mod seen;
 pub mod stretches;
 
 pub(crate) use programs::try_out;
-pub use programs::{Seen, TerminalCost, TerminalWatch};
+pub use programs::{TerminalCost, TerminalWatch};
+pub use seen::Seen;
