@@ -7,9 +7,7 @@ codes! {
     pub enum Moment {
         /// It ran on a CPU: from then to now.
         Ran = 1, "ran";
-        /// It asked the terminal for input.
-        Asks = 2, "asks";
-        /// It got some.
+        /// It got input. The number 2 was another moment's.
         Got = 3, "got";
         /// It put something out.
         Wrote = 4, "wrote";

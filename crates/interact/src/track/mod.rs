@@ -213,7 +213,7 @@ impl Tracker {
                 let input = self.active.filter(|_| self.cause.is_at_work(seen.tid));
                 self.handed_on.push(HandedOn { input, at_ns: seen.at_ns, tid: seen.tid, name: seen.value as u32 });
             }
-            Moment::Asks | Moment::Came => {}
+            Moment::Came => {}
         }
     }
 

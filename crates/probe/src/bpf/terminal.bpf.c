@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the threads at one terminal do: when they run, ask for input, get it, put something out, wake others. Their
- * session's terminal identifies them, so nobody has to keep track of who started whom. Each becomes a record in a ring
- * of its CPU; user space maps the rings.
+ * What the threads at one terminal do: when they run, get input, sleep until there is some, put something out, wake
+ * others. Their session's terminal identifies them, so nobody has to keep track of who started whom. Each becomes a
+ * record in a ring of its CPU; user space maps the rings.
  *
  * With a display, input and output go over sockets whose other end is its server: those of the threads at the terminal
  * and, at the server, those of the typist. A terminal that one of their programs opens in turn is theirs too.
@@ -35,11 +35,8 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct own_call call = {};
-	struct moment_ring *ring;
-	struct moment_record *record;
-	__u64 position;
-	__u32 tid, flags;
 	bool serves;
+	__u32 tid;
 
 	if (!terminal_state.terminal) {
 		find_terminal(registers, ((struct task_struct___at *)task)->tgid);
@@ -81,15 +78,6 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 	}
 	tid = ((struct task_struct___at *)task)->pid;
 	bpf_map_update_elem(&own_calls, &tid, &call, BPF_ANY);
-	flags = call.flags & (SLEEPS_FOR_INPUT | SLEEPS_FOR_SEVERAL);
-	ring = flags ? own_ring() : 0;
-	if (!ring)
-		return 0;
-	record = begin_moment(ring, task, MOMENT_ASKS, &position);
-	record->value = call.limit;
-	record->flags = flags;
-	record->queued = queued(&record->flags, call.socket);
-	end_moment(record, position);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
-//! What the threads at one terminal do: when they run, ask for input, get it, put something out and wake one another.
+//! What the threads at one terminal do: when they run, get input, sleep until there is some, put something out and wake
+//! one another.
 //!
 //! * `programs`: the programs in the kernel, and the rings that they write.
 //! * `seen`: what such a record says.

@@ -64,7 +64,7 @@ pub struct Seen {
     /// For [`Moment::Got`], how far the terminal's input was read, for [`Moment::Came`], how far there was some, if the
     /// kernel's worker had handed it on: bytes since the terminal was opened or emptied, modulo 2^32.
     pub position: u32,
-    /// For [`Moment::Asks`] and a sleep, when it ends by itself; `None`: never.
+    /// For a sleep, when it ends by itself; `None`: never.
     pub limit_ns: Option<u64>,
     /// Bytes to get from the terminal at that time; not for [`Moment::Woke`] and [`Moment::Became`].
     pub queued: u32,
@@ -74,7 +74,7 @@ pub struct Seen {
 impl Seen {
     pub(super) fn new(record: &MomentRecord) -> Option<Seen> {
         let kind = Moment::from_code(record.kind)?;
-        let has_limit = kind == Moment::Asks || kind == Moment::Ran && record.flags & RAN_AND_SLEPT != 0;
+        let has_limit = kind == Moment::Ran && record.flags & RAN_AND_SLEPT != 0;
         let has_position = matches!(kind, Moment::Got | Moment::Came);
         let (value, position) = match has_position {
             true => (record.value & u64::from(u32::MAX), (record.value >> 32) as u32),
@@ -144,7 +144,7 @@ impl Seen {
         self.flags & SLEEPS_FOR_IO != 0
     }
 
-    /// ... in a call that the terminal's input ends, or for [`Moment::Asks`], that it makes.
+    /// ... in a call that the terminal's input ends.
     pub fn for_input(&self) -> bool {
         self.flags & SLEEPS_FOR_INPUT != 0
     }
