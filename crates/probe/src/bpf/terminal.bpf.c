@@ -35,6 +35,7 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct own_call call = {};
+	__u64 longest = NO_LIMIT;
 	bool serves;
 	__u32 tid;
 
@@ -46,8 +47,16 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 	if (!serves && !is_there(task))
 		return 0;
 	call.kind = call_of(registers);
-	call.begin = bpf_ktime_get_ns();
 	call.limit = NO_LIMIT;
+	/* Other calls are neither input nor output, nor do they wait for input. */
+	if (call.kind == CALL_POLL) {
+		longest = serves ? 0 : longest_wait(registers);
+		if (!longest)
+			return 0;
+	} else if (call.kind != CALL_READ && call.kind != CALL_WRITE) {
+		return 0;
+	}
+	call.begin = bpf_ktime_get_ns();
 	if (serves && terminal_configuration.by_process)
 		return shared_server_calls(registers, task, &call);
 	if (serves)
@@ -67,14 +76,12 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 			note_output(task, &call, TO_TERMINAL);
 		}
 		return 0;
-	case CALL_POLL:
+	default:	/* CALL_POLL */
+		if (longest != NO_LIMIT)
+			call.limit = call.begin + longest;
 		look_at_poll(registers, &call);
-		break;
-	case CALL_SLEEP:
-	case CALL_SIGNAL:
-		break;
-	default:
-		return 0;
+		if (!call.flags)
+			return 0;
 	}
 	tid = ((struct task_struct___at *)task)->pid;
 	bpf_map_update_elem(&own_calls, &tid, &call, BPF_ANY);

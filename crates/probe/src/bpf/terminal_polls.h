@@ -52,19 +52,19 @@ static __always_inline bool selects_terminal(__u64 set, __u64 *socket)
 	return false;
 }
 
-/* When a call ends by itself, by a time limit in memory whose second part counts units of so many ns. */
-static __always_inline __u64 limit_at(__u64 address, __u64 unit, __u64 now)
+/* How long a call lasts at most, by a time limit in memory whose second part counts units of so many ns. */
+static __always_inline __u64 limit_at(__u64 address, __u64 unit)
 {
 	struct times_of_program limit;
 
 	if (!address || bpf_probe_read_user(&limit, sizeof(limit), (void *)address))
 		return NO_LIMIT;
-	return now + limit.seconds * 1000000000ULL + limit.rest * unit;
+	return limit.seconds * 1000000000ULL + limit.rest * unit;
 }
 
-static __always_inline __u64 limit_in_ms(__s32 ms, __u64 now)
+static __always_inline __u64 limit_in_ms(__s32 ms)
 {
-	return ms < 0 ? NO_LIMIT : now + (__u64)ms * 1000000;
+	return ms < 0 ? NO_LIMIT : (__u64)ms * 1000000;
 }
 
 static __always_inline __u64 fourth_argument(struct pt_regs *registers)
@@ -85,31 +85,44 @@ static __always_inline long number_of(struct pt_regs *registers)
 	return IS_ARM64 ? ((struct pt_regs___arm64 *)registers)->syscallno : -1;
 }
 
-/* A wait for several descriptors: whether the terminal is among them, and until when it lasts at most. */
+/* How long a wait for several descriptors lasts at most, ns. Most of them only look, and wait for nothing: 0. */
+static __always_inline __u64 longest_wait(struct pt_regs *registers)
+{
+	long number = number_of(registers);
+	__u64 address, unit = 1;
+	bool x86 = IS_X86;
+
+	if (x86 && number == 7)						/* poll */
+		return limit_in_ms(third_argument(registers));
+	if (number == (x86 ? 281 : 22) || (x86 && number == 232))	/* epoll_pwait, epoll_wait */
+		return limit_in_ms(fourth_argument(registers));
+	if (number == (x86 ? 271 : 73)) {				/* ppoll */
+		address = third_argument(registers);
+	} else if (number == (x86 ? 270 : 72)) {			/* pselect6 */
+		address = fifth_argument(registers);
+	} else if (x86 && number == 23) {				/* select */
+		address = fifth_argument(registers);
+		unit = 1000;
+	} else if (number == 441) {					/* epoll_pwait2 */
+		address = fourth_argument(registers);
+	} else {
+		return NO_LIMIT;
+	}
+	return limit_at(address, unit);
+}
+
+/* Whether the terminal is among the descriptors that a call waits for. */
 static __always_inline void look_at_poll(struct pt_regs *registers, struct own_call *call)
 {
 	long number = number_of(registers);
 	bool x86 = IS_X86, is_known = true, has_terminal = false;
 
-	if (x86 ? number == 7 : false) {			/* poll */
+	if ((x86 && number == 7) || number == (x86 ? 271 : 73))		/* poll, ppoll */
 		has_terminal = polls_terminal(first_argument(registers), second_argument(registers), &call->socket);
-		call->limit = limit_in_ms(third_argument(registers), call->begin);
-	} else if (number == (x86 ? 271 : 73)) {		/* ppoll */
-		has_terminal = polls_terminal(first_argument(registers), second_argument(registers), &call->socket);
-		call->limit = limit_at(third_argument(registers), 1, call->begin);
-	} else if (x86 && number == 23) {			/* select */
+	else if ((x86 && number == 23) || number == (x86 ? 270 : 72))	/* select, pselect6 */
 		has_terminal = selects_terminal(second_argument(registers), &call->socket);
-		call->limit = limit_at(fifth_argument(registers), 1000, call->begin);
-	} else if (number == (x86 ? 270 : 72)) {		/* pselect6 */
-		has_terminal = selects_terminal(second_argument(registers), &call->socket);
-		call->limit = limit_at(fifth_argument(registers), 1, call->begin);
-	} else {
+	else
 		is_known = false;
-		if (number == (x86 ? 281 : 22) || (x86 && number == 232))	/* epoll_pwait, epoll_wait */
-			call->limit = limit_in_ms(fourth_argument(registers), call->begin);
-		else if (number == 441)				/* epoll_pwait2 */
-			call->limit = limit_at(fourth_argument(registers), 1, call->begin);
-	}
 	if (has_terminal)
 		call->flags |= SLEEPS_FOR_INPUT;
 	/* With a display, some have one thread that gets the input, and another that waits for that thread. */

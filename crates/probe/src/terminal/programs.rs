@@ -201,7 +201,10 @@ mod tests {
     use super::*;
     use crate::shared::helper_calls::calls_in;
     use libbpf_rs::btf::Btf;
-    use libbpf_sys::{BPF_FUNC_get_smp_processor_id, BPF_FUNC_probe_read_kernel, BPF_FUNC_probe_read_kernel_str};
+    use libbpf_sys::{
+        BPF_FUNC_get_smp_processor_id, BPF_FUNC_probe_read_kernel, BPF_FUNC_probe_read_kernel_str,
+        BPF_FUNC_probe_read_user,
+    };
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
 
@@ -228,6 +231,13 @@ mod tests {
         // Each record goes into the ring of its CPU: from two places for the program, and three for the server.
         let records = calls_in(OBJECT, "call_begins", BPF_FUNC_get_smp_processor_id);
         assert!(records <= 5, "{records}");
+    }
+
+    /// Whether a call waits at all is known before its descriptors are looked at, which takes several reads for each.
+    #[test]
+    fn a_poll_reads_its_time_limit_its_list_and_its_set_in_one_place_each() {
+        let reads = calls_in(OBJECT, "call_begins", BPF_FUNC_probe_read_user);
+        assert!(reads <= 3, "{reads}");
     }
 
     #[test]
