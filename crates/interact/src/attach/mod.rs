@@ -97,7 +97,7 @@ pub fn attach(
 /// Looks at the terminal of a program.
 fn at_terminal(target: &Target) -> Result<(TerminalWatch, Source, Vec<String>), InteractError> {
     let terminal = target.open_terminal()?;
-    let watch = TerminalWatch::start(terminal.as_fd(), None)?;
+    let watch = TerminalWatch::start_at_others(terminal.as_fd())?;
     Ok((watch, Source::Terminal(Arrivals::default()), NOT_SEEN.map(str::to_owned).to_vec()))
 }
 

@@ -52,23 +52,42 @@ pub struct TerminalWatch {
     _statistics: Option<OwnedFd>,
 }
 
-fn load(own_descriptor: i32, server: Option<u32>, by_process: bool) -> Result<LoadedObject, Refused> {
+/// Whose threads are followed, and how input gets to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// Whoever is at a terminal; this process types.
+    Terminal,
+    /// Whoever is at a terminal into which somebody else types.
+    OthersTerminal,
+    /// Chosen processes, in a display that others use too.
+    Processes,
+}
+
+/// Programs that see input come to a terminal, without which only its being taken is seen. Who types knows when that was.
+const OF_ARRIVALS: &str = "input_";
+
+fn is_chosen(program: &str, follows: Follows) -> bool {
+    follows == Follows::OthersTerminal || !program.starts_with(OF_ARRIVALS)
+}
+
+fn load(own_descriptor: i32, server: Option<u32>, follows: Follows) -> Result<LoadedObject, Refused> {
     let mut configuration = per_cpu::places().nesting.bytes().to_vec();
     let server = u64::from(server.unwrap_or(0));
-    let (switch_tells, by_process) = (u64::from(switch_tells_state()), u64::from(by_process));
+    let (switch_tells, by_process) = (u64::from(switch_tells_state()), u64::from(follows == Follows::Processes));
     let own = [u64::from(std::process::id()), own_descriptor as u64, switch_tells, server, by_process];
     own.iter().for_each(|word| configuration.extend_from_slice(&word.to_ne_bytes()));
     let sizes = [("moment_rings", cpus::possible() as u32)];
-    LoadedObject::load_sized("terminal", OBJECT, Some(&configuration), &sizes)
+    let chosen = |program: &str| is_chosen(program, follows);
+    LoadedObject::load_chosen("terminal", OBJECT, Some(&configuration), &sizes, &chosen)
         .map_err(|refused| explain(refused, NEEDED))
 }
 
 /// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
 pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     // With a display they contain more that a kernel may refuse.
-    load(-1, Some(1), false)?;
-    load(-1, Some(1), true)?;
-    Ok(load(-1, None, false)?.left_out())
+    load(-1, Some(1), Follows::Terminal)?;
+    load(-1, Some(1), Follows::Processes)?;
+    Ok(load(-1, None, Follows::OthersTerminal)?.left_out())
 }
 
 impl TerminalWatch {
@@ -79,7 +98,16 @@ impl TerminalWatch {
     /// # Errors
     /// What the kernel refused.
     pub fn start(terminal: BorrowedFd<'_>, server: Option<u32>) -> Result<TerminalWatch, Refused> {
-        TerminalWatch::start_with(terminal, server, &[])
+        TerminalWatch::start_with(terminal, server, Follows::Terminal, &[])
+    }
+
+    /// The same for whoever is at a terminal into which somebody else types; [`Moment::Came`](punctual_recording::Moment::Came)
+    /// tells when input came.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn start_at_others(terminal: BorrowedFd<'_>) -> Result<TerminalWatch, Refused> {
+        TerminalWatch::start_with(terminal, None, Follows::OthersTerminal, &[])
     }
 
     /// Loads and attaches the programs for these processes, and those that they will start, on a display that others
@@ -88,7 +116,7 @@ impl TerminalWatch {
     /// # Errors
     /// What the kernel refused.
     pub fn start_for(connection: BorrowedFd<'_>, server: u32, processes: &[u32]) -> Result<TerminalWatch, Refused> {
-        TerminalWatch::start_with(connection, Some(server), processes)
+        TerminalWatch::start_with(connection, Some(server), Follows::Processes, processes)
     }
 
     /// No longer watches a process of those that it was started for, but what that has started.
@@ -99,7 +127,12 @@ impl TerminalWatch {
         self.object.remove("watched_processes", &process.to_ne_bytes())
     }
 
-    fn start_with(terminal: BorrowedFd<'_>, server: Option<u32>, processes: &[u32]) -> Result<TerminalWatch, Refused> {
+    fn start_with(
+        terminal: BorrowedFd<'_>,
+        server: Option<u32>,
+        follows: Follows,
+        processes: &[u32],
+    ) -> Result<TerminalWatch, Refused> {
         let doing = "following a program";
         if clock::in_shifted_time_namespace() || clock::in_pid_namespace() {
             let reason = "a namespace hides this process's clock or thread ids from the kernel's programs";
@@ -108,7 +141,7 @@ impl TerminalWatch {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(Refused::because(doing, "system calls are known only for x86-64 and arm64"));
         }
-        let mut object = load(terminal.as_raw_fd(), server, !processes.is_empty())?;
+        let mut object = load(terminal.as_raw_fd(), server, follows)?;
         let memory = object.shared_array("moment_rings")?;
         let state = object.shared_globals()?;
         for process in processes {
@@ -171,7 +204,7 @@ impl TerminalWatch {
 
     /// Whether the programs see input come while the program is working.
     pub fn tells_of_input(&self) -> bool {
-        !self.object.left_out().iter().any(|program| program.starts_with("input_"))
+        !self.object.left_out().iter().any(|program| program.starts_with(OF_ARRIVALS))
     }
 
     /// Records that were overwritten before they could be read.
@@ -238,6 +271,21 @@ mod tests {
     fn a_poll_reads_its_time_limit_its_list_and_its_set_in_one_place_each() {
         let reads = calls_in(OBJECT, "call_begins", BPF_FUNC_probe_read_user);
         assert!(reads <= 3, "{reads}");
+    }
+
+    /// Each key is handed to a worker of the kernel's, and so is each output: these programs would run at all of that.
+    #[test]
+    fn input_is_seen_to_come_only_where_somebody_else_types() {
+        let all = punctual_kernel::bpf::optional_programs(OBJECT);
+        let left_out = |follows: Follows| -> Vec<&str> {
+            all.iter().map(String::as_str).filter(|program| !is_chosen(program, follows)).collect()
+        };
+        assert_eq!(left_out(Follows::OthersTerminal), [""; 0]);
+        for follows in [Follows::Terminal, Follows::Processes] {
+            let mut left_out = left_out(follows);
+            left_out.sort_unstable();
+            assert_eq!(left_out, ["input_begins_to_come", "input_has_come", "input_is_told"], "{follows:?}");
+        }
     }
 
     #[test]
