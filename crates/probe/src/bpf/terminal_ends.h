@@ -121,6 +121,15 @@ struct task_struct___at {
 
 #pragma clang attribute pop
 
+/* A word of the kernel's memory. */
+static __always_inline __u64 word_at(const void *address)
+{
+	return READ_AS(address, struct timespec64, tv_sec);
+}
+
+/* A pointer in a structure of the kernel's, as a word: kernels let nobody compute with an address that has a type. */
+#define POINTER_IN(pointer, type, member) word_at((void *)(pointer) + bpf_core_field_offset(type, member))
+
 static __always_inline bool is_theirs(__u64 terminal)
 {
 	if (!terminal)
@@ -160,44 +169,50 @@ static __always_inline struct file *file_at(__u64 descriptor)
 {
 	struct task_struct___at *task = (void *)bpf_get_current_task_btf();
 	struct fdtable *table = UNTRUSTED(task, struct task_struct___at)->files->fdt;
-	struct file **files;
-	struct file *file = 0;
 
 	if (!table || descriptor >= table->max_fds)
 		return 0;
-	files = BPF_CORE_READ(table, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor))
-		return 0;
-	return file;
+	return (struct file *)word_at(table->fd + descriptor);
 }
 
 /* The terminal behind a descriptor of the current process; 0: it is not one. */
 static __always_inline __u64 terminal_at(__u64 descriptor)
 {
 	struct file *file = file_at(descriptor);
-	struct tty_file_private *private = file ? BPF_CORE_READ(file, private_data) : 0;
+	__u64 private = file ? POINTER_IN(file, struct file, private_data) : 0;
 
-	return private ? (__u64)READ_AS(private, struct tty_file_private, tty) : 0;
+	return private ? POINTER_IN(private, struct tty_file_private, tty) : 0;
+}
+
+/* The kind of a file, as its inode has it; with a device its number too. */
+static __always_inline unsigned short kind_of(struct file *file, __u32 *device)
+{
+	__u64 inode = POINTER_IN(file, struct file, f_inode);
+
+	if (device)
+		*device = READ_AS(inode, struct inode___at, i_rdev);
+	return READ_AS(inode, struct inode___at, i_mode) & FILE_TYPE;
 }
 
 /* The local socket behind a descriptor of the current process; 0: it is not one. */
 static __always_inline struct sock___at *any_socket_at(__u64 descriptor)
 {
 	struct file *file = file_at(descriptor);
-	struct socket___at *socket;
-	struct sock___at *sock;
+	__u64 socket, sock;
 
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) != IS_SOCKET)
+	if (!file || kind_of(file, 0) != IS_SOCKET)
 		return 0;
-	socket = BPF_CORE_READ(file, private_data);
-	sock = socket ? BPF_CORE_READ(socket, sk) : 0;
-	return sock && BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX ? sock : 0;
+	socket = POINTER_IN(file, struct file, private_data);
+	sock = socket ? POINTER_IN(socket, struct socket___at, sk) : 0;
+	return sock && READ_AS(sock, struct sock___at, __sk_common.skc_family) == AF_UNIX ? (struct sock___at *)sock : 0;
 }
 
 /* The process that connected, or listened, at the other end. */
 static __always_inline __u32 peer_of(struct sock___at *sock)
 {
-	return BPF_CORE_READ(sock, sk_peer_pid, numbers[0].nr);
+	__u64 peer = POINTER_IN(sock, struct sock___at, sk_peer_pid);
+
+	return READ_AS(peer, struct pid___at, numbers[0].nr);
 }
 
 /* The other end of a local socket; 0: it has none. */
@@ -219,9 +234,8 @@ static __always_inline bool is_pseudo_terminal(__u64 descriptor)
 	struct file *file = file_at(descriptor);
 	__u32 device;
 
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE) != CHARACTERS)
+	if (!file || kind_of(file, &device) != CHARACTERS)
 		return false;
-	device = BPF_CORE_READ(file, f_inode, i_rdev);
 	return device == MULTIPLEXER || (device >= FIRST_TERMINAL && device < BEHIND_TERMINALS);
 }
 
@@ -257,12 +271,11 @@ static __always_inline unsigned long head_of_input(struct tty_struct *terminal, 
 /* How far the terminal's input has been read; 0 with a display. */
 static __always_inline __u32 tail_of_input(void)
 {
-	struct tty_struct *terminal = (void *)terminal_state.terminal;
 	struct n_tty_data *data;
 
 	if (terminal_configuration.server)
 		return 0;
-	data = BPF_CORE_READ(terminal, disc_data);
+	data = (void *)POINTER_IN(terminal_state.terminal, struct tty_struct, disc_data);
 	return data ? READ_AS(data, struct n_tty_data, read_tail) : 0;
 }
 
@@ -286,7 +299,7 @@ static __always_inline __u32 queued(__u16 *flags, __u64 socket)
 		socket = socket ? socket : terminal_state.socket;
 		return socket ? READ_AS((void *)socket, struct sock___at, sk_receive_queue.qlen) : 0;
 	}
-	data = BPF_CORE_READ(terminal, disc_data);
+	data = (void *)POINTER_IN(terminal, struct tty_struct, disc_data);
 	if (!data)
 		return 0;
 	head = head_of_input(terminal, data, flags);

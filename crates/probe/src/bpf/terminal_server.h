@@ -31,7 +31,7 @@ static __always_inline bool is_terminal_of_theirs(__u64 descriptor)
 	if (terminal_configuration.by_process)
 		return is_pseudo_terminal(descriptor);
 	terminal = terminal_at(descriptor);
-	return is_theirs(terminal) || (terminal && is_theirs((__u64)BPF_CORE_READ((struct tty_struct *)terminal, link)));
+	return is_theirs(terminal) || (terminal && is_theirs(POINTER_IN(terminal, struct tty_struct, link)));
 }
 
 /* The socket that a process reads from or writes to by this call; 0: it does neither, or there is no socket. */

@@ -232,7 +232,7 @@ impl TerminalWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::helper_calls::calls_in;
+    use crate::shared::helper_calls::{calls_in, casts_in};
     use libbpf_rs::btf::Btf;
     use libbpf_sys::{
         BPF_FUNC_get_smp_processor_id, BPF_FUNC_probe_read_kernel, BPF_FUNC_probe_read_kernel_str,
@@ -255,6 +255,15 @@ mod tests {
         assert!(calls_in(OBJECT, "thread_is_woken", BPF_FUNC_probe_read_kernel) <= 1);
         for program in ["call_begins", "call_ends", "thread_switches", "thread_is_woken", "thread_becomes"] {
             assert_eq!(calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel_str), 0, "{program}");
+        }
+    }
+
+    /// Kernels before 6.2 have no casts: for them, each way has a helper beside it.
+    #[test]
+    fn files_and_terminals_are_read_by_casts_where_there_are_any() {
+        for program in ["call_begins", "call_ends", "thread_switches"] {
+            let (helpers, casts) = (calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel), casts_in(OBJECT, program));
+            assert!(casts > 0 && helpers <= casts, "{program}: {helpers} helpers beside {casts} casts");
         }
     }
 
