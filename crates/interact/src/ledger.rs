@@ -81,6 +81,13 @@ impl Ledger {
         Ledger { looks_back_ns: Some(looks_back.as_nanos() as u64), ..self }
     }
 
+    /// The start is over: from now on, inputs come.
+    pub(crate) fn inputs_begin(&mut self) {
+        if let Some(tracing) = &mut self.tracing {
+            tracing.watch.begin_usual();
+        }
+    }
+
     /// Copies what has happened since, for the inputs that have not ended.
     pub(crate) fn keep_evidence(&mut self, now: u64) {
         if now.saturating_sub(self.kept_ns) >= KEEP_NS

@@ -239,6 +239,9 @@ impl Driver<'_> {
         if let Some(over) = self.until_there(press)? {
             return Ok(Some(over));
         }
+        if self.inputs == 0 {
+            self.ledger.inputs_begin();
+        }
         let spent = self.program.spent();
         if let (Some((number, before)), Some(now)) = (self.before.take(), &spent) {
             self.ledger.spent.insert(number, now.since(&before));

@@ -173,6 +173,7 @@ impl Watched<'_> {
         &mut self,
         observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
     ) -> Result<(EndReason, Option<String>), InteractError> {
+        self.ledger.inputs_begin();
         let (began, mut serviced) = (Instant::now(), Instant::now());
         loop {
             std::thread::sleep(ROUND);

@@ -1,5 +1,6 @@
 //! Loads the programs that note what threads at a terminal do: the Rust side of `bpf/terminal.bpf.c`.
 
+use super::cost::{Measured, TerminalCost};
 use super::seen::{MomentRecord, Seen};
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::lossy_ring;
@@ -30,15 +31,6 @@ struct MomentRing {
     pad: [u64; 6],
 }
 
-/// What the programs have cost so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TerminalCost {
-    /// How often they ran.
-    pub runs: u64,
-    /// How long in all, ns.
-    pub ns: u64,
-}
-
 /// The programs in the kernel; they leave it when this is dropped.
 pub struct TerminalWatch {
     // Dropped first, so that nothing writes into memory that is gone.
@@ -49,7 +41,10 @@ pub struct TerminalWatch {
     waiting: Vec<MomentRecord>,
     lost: u64,
     /// While this is held, the kernel measures how long programs run.
-    _statistics: Option<OwnedFd>,
+    statistics: Option<OwnedFd>,
+    measured: Measured,
+    /// When the programs left the kernel, ns; `None`: they have not.
+    detached_ns: Option<u64>,
 }
 
 /// Whose threads are followed, and how input gets to them.
@@ -163,7 +158,16 @@ impl TerminalWatch {
             return Err(Refused::because(doing, "the kernel's own view of the terminal was not found"));
         }
         let read = vec![0; possible];
-        Ok(TerminalWatch { object, memory, read, waiting: Vec::new(), lost: 0, _statistics: statistics })
+        Ok(TerminalWatch {
+            object,
+            memory,
+            read,
+            waiting: Vec::new(),
+            lost: 0,
+            statistics,
+            measured: Measured::default(),
+            detached_ns: None,
+        })
     }
 
     /// Hands on what is old enough to be in order: by time, everything up to the time that it returns, ns.
@@ -181,10 +185,12 @@ impl TerminalWatch {
     /// Hands on everything that is left. Call it when the programs have nothing more to see.
     pub fn take_all(&mut self, into: &mut Vec<Seen>) {
         self.object.detach();
+        self.detached_ns = Some(clock::monotonic_ns());
         self.take_until(u64::MAX, into);
     }
 
     fn take_until(&mut self, until_ns: u64, into: &mut Vec<Seen>) {
+        self.give_up_measuring();
         for cpu in 0..self.read.len() {
             let ring = self.memory.at::<MomentRing>(cpu * size_of::<MomentRing>(), 1).as_ptr();
             let waiting = &mut self.waiting;
@@ -222,8 +228,29 @@ impl TerminalWatch {
         bpf_programs::ids_of(&self.programs())
     }
 
-    /// What the programs have cost so far.
+    /// From now on, the program does what it will do until the end: a few seconds of that are measured, and tell what the
+    /// rest costs. The kernel's measuring costs something itself, with every run of every program.
+    pub fn begin_usual(&mut self) {
+        let cost = self.cost_so_far();
+        self.measured.begin_usual(clock::monotonic_ns(), cost);
+    }
+
+    fn give_up_measuring(&mut self) {
+        let now_ns = clock::monotonic_ns();
+        if self.statistics.is_some() && self.measured.is_enough(now_ns) {
+            let cost = self.cost_so_far();
+            self.measured.give_up(now_ns, cost);
+            self.statistics = None;
+        }
+    }
+
+    /// What the programs have cost so far: as the kernel measured it and, once that was given up, as it implies.
     pub fn cost(&self) -> TerminalCost {
+        let until_ns = self.detached_ns.unwrap_or_else(clock::monotonic_ns);
+        self.measured.cost(until_ns).unwrap_or_else(|| self.cost_so_far())
+    }
+
+    fn cost_so_far(&self) -> TerminalCost {
         let ran = self.programs().into_iter().filter_map(|(_, program)| run_statistics(program));
         ran.fold(TerminalCost::default(), |sum, (runs, ns, _)| TerminalCost { runs: sum.runs + runs, ns: sum.ns + ns })
     }

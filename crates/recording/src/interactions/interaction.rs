@@ -136,9 +136,10 @@ pub struct InteractionDocument {
     pub process_cpu_ns: u64,
     /// CPU time of the program's threads as the kernel's programs saw them, ns.
     pub program_cpu_ns: Option<u64>,
-    /// How the kernel's programs slowed others down: their run time, ns, and how often they ran.
+    /// How the kernel's programs slowed others down: their run time, ns. It is measured until three seconds after the
+    /// first input, and the rest of the time is taken to be like these.
     pub programs_ran_ns: Option<u64>,
-    /// How often they ran.
+    /// How often they ran, by the same measure.
     pub programs_runs: Option<u64>,
     /// The program's exit code; `None` if it had not ended, or a signal ended it.
     pub exit_code: Option<i32>,
