@@ -9,6 +9,7 @@
  */
 #include "calls.h"
 #include "nesting.h"
+#include "terminal_calls.h"
 #include "terminal_input.h"
 #include "terminal_polls.h"
 #include "terminal_server.h"
@@ -84,7 +85,7 @@ int BPF_PROG(call_begins, struct pt_regs *registers, long number)
 			return 0;
 	}
 	tid = ((struct task_struct___at *)task)->pid;
-	bpf_map_update_elem(&own_calls, &tid, &call, BPF_ANY);
+	begin_call(tid, &call);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ int BPF_PROG(call_ends, struct pt_regs *registers, long result)
 	serves = is_server(task);
 	if (!serves && !is_there(task))
 		return 0;
-	call = bpf_map_lookup_elem(&own_calls, &tid);
+	call = call_under_way(tid);
 	if (!call)
 		return 0;
 	ring = result > 0 && (call->kind == CALL_READ || call->kind == CALL_WRITE) ? own_ring() : 0;
@@ -118,7 +119,7 @@ int BPF_PROG(call_ends, struct pt_regs *registers, long result)
 		if (!serves)
 			terminal_state.socket = call->socket;
 	}
-	bpf_map_delete_elem(&own_calls, &tid);
+	end_call(call);
 	return 0;
 }
 
@@ -151,8 +152,8 @@ int BPF_PROG(thread_switches, bool preempted, struct task_struct *previous, stru
 			if (bpf_core_field_exists(from->in_iowait) && BPF_CORE_READ_BITFIELD(from, in_iowait))
 				record->flags |= SLEEPS_FOR_IO;
 			tid = from->pid;
-			call = bpf_map_lookup_elem(&own_calls, &tid);
-			if (call && !served) {
+			call = served ? 0 : call_under_way(tid);
+			if (call) {
 				record->flags |= call->flags;
 				record->value = call->limit;
 				socket = call->socket;

@@ -6,6 +6,7 @@
 #define PUNCTUAL_TERMINAL_SERVER_H
 
 #include "calls.h"
+#include "terminal_calls.h"
 #include "terminal_moments.h"
 
 /* What a thread puts out for a display is reported as the call begins: whoever shows it may be done before it ends. */
@@ -60,7 +61,7 @@ static __always_inline int server_calls(struct pt_regs *registers, struct task_s
 	if (call->kind == CALL_WRITE)
 		note_output(task, call, is_own ? OF_SERVER : OF_SERVER | TO_OTHERS);
 	else if (is_own)
-		bpf_map_update_elem(&own_calls, &tid, call, BPF_ANY);
+		begin_call(tid, call);
 	return 0;
 }
 
@@ -76,7 +77,7 @@ static __always_inline int shared_server_calls(struct pt_regs *registers, struct
 	peer = peer_of(sock);
 	if (call->kind == CALL_READ) {
 		if (peer != (__u32)terminal_configuration.own_process && !is_watched(peer))
-			bpf_map_update_elem(&own_calls, &tid, call, BPF_ANY);
+			begin_call(tid, call);
 	} else if (is_watched(peer)) {
 		note_output(task, call, OF_SERVER | TO_OTHERS);
 	} else if (other_end(sock) == terminal_state.listens) {

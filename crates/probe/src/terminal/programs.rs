@@ -262,8 +262,8 @@ mod tests {
     use crate::shared::helper_calls::{calls_in, casts_in};
     use libbpf_rs::btf::Btf;
     use libbpf_sys::{
-        BPF_FUNC_get_smp_processor_id, BPF_FUNC_probe_read_kernel, BPF_FUNC_probe_read_kernel_str,
-        BPF_FUNC_probe_read_user,
+        BPF_FUNC_get_smp_processor_id, BPF_FUNC_map_delete_elem, BPF_FUNC_probe_read_kernel,
+        BPF_FUNC_probe_read_kernel_str, BPF_FUNC_probe_read_user,
     };
     use punctual_kernel::bpf_layout::{record_layout, variable_offsets};
     use punctual_kernel::layout_of;
@@ -292,6 +292,13 @@ mod tests {
             let (helpers, casts) = (calls_in(OBJECT, program, BPF_FUNC_probe_read_kernel), casts_in(OBJECT, program));
             assert!(casts > 0 && helpers <= casts, "{program}: {helpers} helpers beside {casts} casts");
         }
+    }
+
+    /// To make a place for a call in the table, and to take it back, costs more than all else that is done about it.
+    #[test]
+    fn a_thread_keeps_its_place_for_calls_until_it_ends() {
+        let deletions = |program| calls_in(OBJECT, program, BPF_FUNC_map_delete_elem);
+        assert_eq!(["call_begins", "call_ends", "thread_is_gone"].map(deletions), [0, 0, 1]);
     }
 
     /// Programs look for input far more often than they get any.
