@@ -17,10 +17,10 @@ impl Jumps {
     ///
     /// # Errors
     /// What the kernel refused, such as a program for another tracepoint; then there is no jump at all.
-    pub fn begin(object: &LoadedObject, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
+    pub fn begin(object: &LoadedObject, programs: impl Iterator<Item = (String, i32)>) -> Result<Jumps, Refused> {
         let mut jumps = Jumps(Vec::new());
         for (name, program) in programs {
-            let map = object.map_handle(name)?;
+            let map = object.map_handle(&name)?;
             map.update(&PLACE, &program.to_ne_bytes(), MapFlags::ANY).map_err(|error| {
                 Refused::because(format!("changing the BPF map `{name}`"), without_error_number(&error))
             })?;

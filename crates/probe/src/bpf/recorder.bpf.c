@@ -87,10 +87,16 @@ static __always_inline __u64 record_switch(bool preempted, struct task_struct *p
 	return now;
 }
 
+PROGRAM_AFTER(note_switch);
+PROGRAM_AFTER(note_waking);
+PROGRAM_AFTER(handler_begins);
+PROGRAM_AFTER(handler_ends);
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
-	GO_ON(ctx, after_switch, record_switch(preempted, previous, next, ctx));
+	say_when(record_switch(preempted, previous, next, ctx));
+	GO_ON(ctx, note_switch);
 	return 0;
 }
 
@@ -110,7 +116,8 @@ static __always_inline __u64 record_waking(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(note_waking, struct task_struct *task)
 {
-	GO_ON(ctx, after_waking, record_waking(task));
+	say_when(record_waking(task));
+	GO_ON(ctx, note_waking);
 	return 0;
 }
 
@@ -161,6 +168,8 @@ static __always_inline __u64 interrupted(struct task_struct *task)
 }
 
 #define VECTOR(tracepoint, number)                                                                             \
+	PROGRAM_AFTER(tracepoint##_begins);                                                                    \
+	PROGRAM_AFTER(tracepoint##_ends);                                                                      \
 	SEC("?tp_btf/" #tracepoint "_entry")                                                                   \
 	int BPF_PROG(tracepoint##_begins, int vector)                                                          \
 	{                                                                                                      \
@@ -169,6 +178,7 @@ static __always_inline __u64 interrupted(struct task_struct *task)
 		if (ring)                                                                                      \
 			ring->open.vector =                                                                    \
 				note_named_in(ring, task, VECTOR_BEGIN, number, interrupted(task));            \
+		GO_ON(ctx, tracepoint##_begins);                                                               \
 		return 0;                                                                                      \
 	}                                                                                                      \
 	SEC("?tp_btf/" #tracepoint "_exit")                                                                    \
@@ -177,6 +187,7 @@ static __always_inline __u64 interrupted(struct task_struct *task)
 		struct ring *ring = own_ring();                                                                \
 		if (ring)                                                                                      \
 			note_end(ring, VECTOR_END, number, &ring->open.vector, 0);                             \
+		GO_ON(ctx, tracepoint##_ends);                                                                 \
 		return 0;                                                                                      \
 	}
 
@@ -203,6 +214,7 @@ int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 	bpf_probe_read_kernel_str(record->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
 	ring->open.handler = record->time;
 	end_record(record, position);
+	GO_ON(ctx, handler_begins);
 	return 0;
 }
 
@@ -213,6 +225,7 @@ int BPF_PROG(handler_ends, int irq, struct irqaction *action, int handled)
 
 	if (ring)
 		note_end(ring, HANDLER_END, irq, &ring->open.handler, (__u64)action->handler);
+	GO_ON(ctx, handler_ends);
 	return 0;
 }
 

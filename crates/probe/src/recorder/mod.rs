@@ -6,7 +6,8 @@
 //!
 //! While it measures:
 //!
-//! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note.
+//! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
+//!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
 //! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
@@ -35,6 +36,7 @@ mod ended_threads;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;
+mod followers;
 mod groups;
 mod handlers;
 pub(crate) mod hooks;

@@ -11,7 +11,6 @@ use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
-use punctual_kernel::bpf_jumps::Jumps;
 use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, clock, cpus, function_addresses, host, performance_event};
@@ -173,13 +172,9 @@ impl FlightRecorder {
         bpf_programs::ids_of(&self.object.programs())
     }
 
-    /// Has its programs go on with those of another object, each by a map of `bpf/followers.h`, and tells them the times
-    /// of events. Their run time is part of its own cost then.
-    pub(crate) fn go_on_with(&self, other: &LoadedObject, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
-        let jumps = Jumps::begin(&self.object, programs)?;
-        // Whoever is not jumped to must not have the times; whoever does not get them reads the clock.
-        let _ = other.put_inner_map("recorders_times", 0, self.object.map_descriptor("seen_times")?);
-        Ok(jumps)
+    /// Its programs.
+    pub(super) fn object(&self) -> &LoadedObject {
+        &self.object
     }
 
     /// From now on, the programs' cost counts towards the measurement.

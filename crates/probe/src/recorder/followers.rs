@@ -1,0 +1,29 @@
+//! Programs of another object that the recorder's go on with, each by a map of `bpf/followers.h`. Their run time is part of the
+//! recorder's own cost then.
+
+use super::programs::FlightRecorder;
+use punctual_kernel::Refused;
+use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf_jumps::Jumps;
+
+/// The map that says what comes after a program.
+fn after(program: &str) -> String {
+    format!("after_{program}")
+}
+
+impl FlightRecorder {
+    /// Has these of its programs go on with programs of another object, given by their descriptors, and tells those the
+    /// times of events.
+    pub(crate) fn go_on_with(&self, other: &LoadedObject, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
+        let jumps = Jumps::begin(self.object(), programs.iter().map(|&(own, program)| (after(own), program)))?;
+        // Whoever is not jumped to must not have the times; whoever does not get them reads the clock.
+        let _ = other.put_inner_map("recorders_times", 0, self.object().map_descriptor("seen_times")?);
+        Ok(jumps)
+    }
+
+    /// Has one of its programs go on with another program for as long as the recorder lives; returns whether it does.
+    pub(crate) fn goes_on_with(&self, own: &str, program: i32) -> bool {
+        let runs = !self.object().left_out().iter().any(|left_out| left_out == own);
+        runs && self.object().put(&after(own), &0u32.to_ne_bytes(), &program.to_ne_bytes()).is_ok()
+    }
+}
