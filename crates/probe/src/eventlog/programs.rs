@@ -1,6 +1,7 @@
 //! The programs of the event log, by class.
 
-use crate::recorder::programs::{configuration, count_faults};
+use super::rings::Written;
+use crate::recorder::programs::{configuration, count_faults, is_cost_known};
 use punctual_kernel::bpf::{self, LoadedObject};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, cpus};
@@ -56,9 +57,10 @@ pub(super) struct LogPrograms {
     pub(super) possible: usize,
     /// Whether an event's context is the kernel's own count.
     pub(super) nesting_known: bool,
+    written: Written,
     /// While this is held, the kernel measures how long programs run.
     statistics: Option<OwnedFd>,
-    /// How long they had run when that was given up, ns, and how often they had run by then.
+    /// How long they had run when that was given up, ns, and how many records they had written by then.
     measured: Option<(u64, u64)>,
 }
 
@@ -73,20 +75,23 @@ impl LogPrograms {
             return Err(Refused::because("logging futex calls", "this is known only for x86-64 and arm64"));
         }
         let (mut object, possible, nesting_known) = load(classes)?;
+        let written = Written::new(object.shared_array("rings")?, possible);
         // Not if this user may not: then the cost is not known.
         let statistics = bpf::enable_run_time_statistics().ok();
         object.attach()?;
         if classes.contains(&EventClass::Fault) {
             count_faults(&mut object, cpus)?;
         }
-        Ok(Some(LogPrograms { object, possible, nesting_known, statistics, measured: None }))
+        Ok(Some(LogPrograms { object, possible, nesting_known, written, statistics, measured: None }))
     }
 
-    /// Stops the kernel's measuring of the programs, since that costs something with every run of every program;
-    /// `events` have come so far. Call it when a usual second has passed.
-    pub(super) fn stop_measuring(&mut self, events: u64) {
-        if self.statistics.take().is_some() {
-            self.measured = Some((self.ran().1, events));
+    /// Stops the kernel's measuring of the programs once that has told what a record costs, since it costs something with
+    /// every run of every program; `measured_ns` have passed since the log began.
+    pub(super) fn stop_measuring_once_known(&mut self, measured_ns: u64) {
+        let records = self.written.records();
+        if self.statistics.is_some() && is_cost_known(measured_ns, records) {
+            self.measured = Some((self.ran().1, records));
+            self.statistics = None;
         }
     }
 
@@ -107,10 +112,11 @@ impl LogPrograms {
     }
 
     /// How often a program was skipped because it was already running; and how long all ran, ns: as the kernel measures
-    /// it, or as a measured while and the number of events imply.
-    pub(super) fn statistics(&self, events: u64) -> (u64, Option<u64>) {
+    /// it, or as a measured while and the number of records imply.
+    pub(super) fn statistics(&self) -> (u64, Option<u64>) {
         let (skipped, ran_ns) = self.ran();
-        let scaled = |(ns, until): (u64, u64)| (u128::from(ns) * u128::from(events) / u128::from(until.max(1))) as u64;
+        let records = self.written.records();
+        let scaled = |(ns, until): (u64, u64)| (u128::from(ns) * u128::from(records) / u128::from(until.max(1))) as u64;
         (skipped, self.statistics.as_ref().map(|_| ran_ns).or_else(|| self.measured.map(scaled)))
     }
 }

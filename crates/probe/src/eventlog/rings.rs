@@ -82,6 +82,20 @@ impl RingCursor {
     }
 }
 
+/// How much the programs have written, on all CPUs.
+pub(super) struct Written(EventRings<RECORDS, STACKS>);
+
+impl Written {
+    pub(super) fn new(memory: SharedMemory, possible: usize) -> Written {
+        Written(EventRings::new(memory, possible))
+    }
+
+    /// Records ever written.
+    pub(super) fn records(&self) -> u64 {
+        (0..self.0.cpus()).map(|cpu| self.0.heads(cpu).0).sum()
+    }
+}
+
 /// The rings of all CPUs that are logged.
 pub(super) struct LogRings {
     rings: EventRings<RECORDS, STACKS>,

@@ -39,8 +39,6 @@ pub struct EventLog {
     ways: Vec<String>,
     document: LogDocument,
     cpu_before_ns: u64,
-    /// Rows that came from programs.
-    events: u64,
     left_behind: LeftBehind,
 }
 
@@ -119,9 +117,6 @@ fn take_marks(cpus: &[u32], sources: &mut Sources, notes: &mut Vec<String>, ways
     sources.trace = Some(trace);
 }
 
-/// How long the kernel measures what the programs cost, ns.
-const MEASURED_NS: u64 = 1_000_000_000;
-
 impl EventLog {
     /// Starts logging these classes, for this long, ns; `None` until [`EventLog::stop`]. At that time the programs
     /// leave the kernel, whatever the caller is doing; nothing later is logged.
@@ -180,7 +175,6 @@ impl EventLog {
             ways,
             document,
             cpu_before_ns,
-            events: 0,
             left_behind: LeftBehind::default(),
         })
     }
@@ -225,6 +219,10 @@ impl EventLog {
 
     /// Hands on what has come, in order of time; waits this long for something.
     pub fn take(&mut self, patience: Duration, each: &mut dyn FnMut(&LogRow<'_>)) {
+        if let Some(programs) = &self.programs {
+            let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
+            programs.lock().unwrap_or_else(PoisonError::into_inner).stop_measuring_once_known(measured_ns);
+        }
         let mut patience = patience;
         // No more than was waiting, so that others get a turn.
         for _ in 0..=QUEUE {
@@ -272,8 +270,6 @@ impl EventLog {
             if noted.event.kind == EventKind::Mark {
                 let MarkCounts { library, trace_marker, .. } = &mut document.marks;
                 *(if noted.event.extra == 0 { library } else { trace_marker }) += 1;
-            } else {
-                self.events += 1;
             }
         }
         if batch.reached_ns != u64::MAX {
@@ -284,15 +280,8 @@ impl EventLog {
 
     /// What is known so far, except what only the rows know.
     pub fn document(&mut self) -> LogDocument {
-        let events = self.events;
-        let measured_ns = clock::monotonic_ns().saturating_sub(self.document.started_ns);
-        let statistics = |programs: &Arc<Mutex<LogPrograms>>| {
-            let mut programs = programs.lock().unwrap_or_else(PoisonError::into_inner);
-            if measured_ns > MEASURED_NS {
-                programs.stop_measuring(events);
-            }
-            programs.statistics(events)
-        };
+        let statistics =
+            |programs: &Arc<Mutex<LogPrograms>>| programs.lock().unwrap_or_else(PoisonError::into_inner).statistics();
         let (skipped, programs_ns) = self.programs.as_ref().map_or((0, None), statistics);
         self.document.skipped = skipped;
         let process_ns = clock::process_cpu_ns() - self.cpu_before_ns;

@@ -315,7 +315,7 @@ impl FlightRecorder {
 }
 
 /// Whether what the kernel has measured for so long, ns, while so many records were written, tells what a record costs.
-fn is_cost_known(measured_ns: u64, records: u64) -> bool {
+pub(crate) fn is_cost_known(measured_ns: u64, records: u64) -> bool {
     measured_ns >= MEASURED_AT_MOST_NS || measured_ns >= MEASURED_AT_LEAST_NS && records >= MEASURED_RECORDS
 }
 

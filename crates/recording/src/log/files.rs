@@ -158,7 +158,7 @@ pub struct LogCost {
     pub process_ns: u64,
     /// CPU time of the thread that empties the rings, which is part of it, ns.
     pub reader_ns: u64,
-    /// Run time of the programs in the kernel, ns, extrapolated from a first second in which the kernel measured it;
+    /// Run time of the programs in the kernel, ns, extrapolated from a beginning in which the kernel measured it;
     /// `None` if it did not.
     pub programs_ns: Option<u64>,
 }
