@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The programs that follow threads see the same switches, wakings and interrupts as the recorder. Where both are loaded,
- * the recorder's go on with theirs: that is a jump, where a second program at the tracepoint would be entered by itself,
- * and the kernel calls a program directly only if it is the only one there. Not where interrupts are on, as in softirqs:
- * a program that interrupts itself is skipped, and then both would be.
+ * The programs that follow threads see the same switches, wakings and interrupts as the recorder, and those that stamp
+ * wakeups (`slots.h`) the same switches and wakings. Where both are loaded, the recorder's go on with theirs: that is a
+ * jump, where a second program at the tracepoint would be entered by itself, and the kernel calls a program directly only
+ * if it is the only one there. Not where interrupts are on, as in softirqs: a program that interrupts itself is skipped,
+ * and then both would be.
  */
 #ifndef PUNCTUAL_FOLLOWERS_H
 #define PUNCTUAL_FOLLOWERS_H

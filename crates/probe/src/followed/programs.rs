@@ -50,10 +50,9 @@ const JUMPED_TO_IN_INTERRUPTS: [(&str, &str); 12] = [
 /// Has the flight recorder's programs go on with these, if the kernel lets them; returns also which of them are entered in
 /// this way.
 fn jumps(object: &LoadedObject, recorder: &FlightRecorder) -> Option<(Jumps, Vec<&'static str>)> {
+    let jumps = recorder.go_on_with(object, &JUMPED_TO)?;
     let programs = object.programs();
     let descriptor = |name: &str| programs.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
-    let needed = JUMPED_TO.iter().map(|&(of_recorder, program)| Some((of_recorder, descriptor(program)?)));
-    let jumps = recorder.go_on_with(object, &needed.collect::<Option<Vec<_>>>()?).ok()?;
     let goes_on = |&(of_recorder, program): &(&str, &str)| {
         descriptor(program).is_some_and(|program| recorder.goes_on_with(of_recorder, program))
     };

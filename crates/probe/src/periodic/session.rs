@@ -58,7 +58,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
     // However this function ends, the threads end with it.
     let _stop = StopOnDrop(Arc::clone(&control));
     let (mut measured, tasks) = spawn_threads(plan, &cpus, &schedulings, &control, &mut provenance)?;
-    let (tracer, mut equipment) = equip(plan, tracer, &measured, &mut provenance)?;
+    let (tracer, mut equipment) = equip(plan, tracer, recorder.as_ref(), &measured, &mut provenance)?;
     let _rooms = leave_room(&cpus, &measured, &mut equipment)?;
     let steal_known = tracer.as_ref().is_some_and(StageTracer::steal_known);
     provenance.configuration.bpf = tracer.is_some();
@@ -271,6 +271,7 @@ fn spawn_threads(
 fn equip(
     plan: &Plan,
     tracer: Option<StageTracer>,
+    recorder: Option<&FlightRecorder>,
     measured: &[Measured],
     provenance: &mut Provenance,
 ) -> Result<(Option<StageTracer>, Vec<Equipment>), RunError> {
@@ -286,7 +287,7 @@ fn equip(
             };
             equipment.push(Equipment { slot: Some(slot), softirq, resting: None });
         }
-        tracer.attach()?;
+        tracer.attach_beside(recorder)?;
         Ok(equipment)
     };
     match prepare() {

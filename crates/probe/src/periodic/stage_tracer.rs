@@ -2,9 +2,11 @@
 
 use crate::periodic::slots::{Configuration, SlotReader, SlotTable};
 use crate::periodic::softirq_wait::SoftirqWait;
+use crate::recorder::FlightRecorder;
 use crate::shared::namespaces::refuse_namespaces;
 use crate::shared::plan::Via;
 use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf_jumps::Jumps;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{CALLED_PROGRAMS, Feature, TIMERS, explain};
 use punctual_kernel::{Refused, clock, function_addresses, host, limits, per_cpu};
@@ -17,8 +19,13 @@ pub fn object_bytes(via: Via) -> &'static [u8] {
     }
 }
 
+/// Programs of the flight recorder that go on with these where it runs.
+const JUMPED_TO: [(&str, &str); 2] = [("note_switch", "thread_switched_in"), ("note_waking", "thread_waking")];
+
 /// The programs in the kernel; they leave it when this is dropped.
 pub struct StageTracer {
+    /// Those that the flight recorder's programs go on with are not attached themselves.
+    jumps: Option<Jumps>,
     object: LoadedObject,
     table: SlotTable,
     steal_known: bool,
@@ -59,7 +66,7 @@ impl StageTracer {
         let object = LoadedObject::load(via.name(), object_bytes(via), Some(&configuration.bytes()))
             .map_err(|refused| explain(refused, StageTracer::needed(via)))?;
         let table = SlotTable::new(object.shared_globals()?);
-        Ok(StageTracer { object, table, steal_known: steal_offset.is_some() })
+        Ok(StageTracer { jumps: None, object, table, steal_known: steal_offset.is_some() })
     }
 
     /// Loads the programs, and makes ready what a thread of theirs needs; traces nobody.
@@ -94,6 +101,16 @@ impl StageTracer {
         self.object.attach()
     }
 
+    /// The same beside a flight recorder, if one runs, whose programs go on with these. It must not end before them.
+    pub(crate) fn attach_beside(&mut self, recorder: Option<&FlightRecorder>) -> Result<(), Refused> {
+        self.jumps = recorder.and_then(|recorder| recorder.go_on_with(&self.object, &JUMPED_TO));
+        if self.jumps.is_some() {
+            self.object.attach_without(&JUMPED_TO.map(|(_, program)| program))
+        } else {
+            self.object.attach()
+        }
+    }
+
     /// What happened to the softirq callbacks.
     pub(crate) fn callbacks(&self) -> CallbackCounts {
         self.table.callbacks()
@@ -117,5 +134,37 @@ impl StageTracer {
     /// Descriptors of the programs, by name, for statistics.
     pub fn programs(&self) -> Vec<(String, i32)> {
         self.object.programs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_kernel::bpf::run_statistics;
+    use std::time::Duration;
+
+    #[test]
+    fn machine_the_recorders_programs_go_on_with_these() {
+        // While it runs, the kernel counts how often programs are entered.
+        let recorder = match FlightRecorder::start(0, false) {
+            Ok(recorder) => recorder,
+            Err(refused) => return punctual_testing::skip("stages beside the recorder", refused),
+        };
+        let mut tracer = StageTracer::load(Via::Timer).unwrap();
+        let slot = tracer.add(clock::thread_id()).unwrap();
+        tracer.attach_beside(Some(&recorder)).unwrap();
+        assert!(tracer.jumps.is_some(), "the kernel refused the jumps");
+        let stamped = (0..20).filter(|_| {
+            std::thread::sleep(Duration::from_millis(2));
+            let stamps = slot.read();
+            stamps.irq > 0 && stamps.irq <= stamps.waking && stamps.waking < stamps.switch_in
+        });
+        let stamped = stamped.count();
+        assert!(stamped > 5, "of 20 wakeups {stamped} have all stamps");
+        let runs = |name: &str| {
+            let (_, program) = tracer.programs().into_iter().find(|(other, _)| other == name).unwrap();
+            run_statistics(program).unwrap().0
+        };
+        assert_eq!(JUMPED_TO.map(|(_, program)| runs(program)), [0, 0], "they are not entered by themselves");
     }
 }

@@ -2,7 +2,6 @@
 //! recorder's own cost then.
 
 use super::programs::FlightRecorder;
-use punctual_kernel::Refused;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::bpf_jumps::Jumps;
 
@@ -12,13 +11,16 @@ fn after(program: &str) -> String {
 }
 
 impl FlightRecorder {
-    /// Has these of its programs go on with programs of another object, given by their descriptors, and tells those the
-    /// times of events.
-    pub(crate) fn go_on_with(&self, other: &LoadedObject, programs: &[(&str, i32)]) -> Result<Jumps, Refused> {
-        let jumps = Jumps::begin(self.object(), programs.iter().map(|&(own, program)| (after(own), program)))?;
+    /// Has these of its programs go on with programs of another object, and tells those the times of events if they ask;
+    /// `None` if the kernel does not let them.
+    pub(crate) fn go_on_with(&self, other: &LoadedObject, programs: &[(&str, &str)]) -> Option<Jumps> {
+        let all = other.programs();
+        let descriptor = |name: &str| all.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
+        let jumps = programs.iter().map(|&(own, program)| Some((after(own), descriptor(program)?)));
+        let jumps = Jumps::begin(self.object(), jumps.collect::<Option<Vec<_>>>()?.into_iter()).ok()?;
         // Whoever is not jumped to must not have the times; whoever does not get them reads the clock.
-        let _ = other.put_inner_map("recorders_times", 0, self.object().map_descriptor("seen_times")?);
-        Ok(jumps)
+        let _ = other.put_inner_map("recorders_times", 0, self.object().map_descriptor("seen_times").ok()?);
+        Some(jumps)
     }
 
     /// Has one of its programs go on with another program for as long as the recorder lives; returns whether it does.
