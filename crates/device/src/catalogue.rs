@@ -396,11 +396,11 @@ mod tests {
         assert_eq!(Some(&unchanged), shipped.find("modem"));
         for (wrong, word) in [
             ("", "name a device"),
-            ("toaster", "there is no device `toaster`: there are"),
+            ("toaster", "there is no device `toaster`: give one of"),
             ("audio46", "there is no device `audio46` (did you mean `audio64`?)"),
             ("ethercat", "there is no device `ethercat` (did you mean `ethercat1ms`?)"),
             ("EtherCAT x3", "there is no device `EtherCAT` (did you mean `ethercat1ms`?)"),
-            ("et", "there is no device `et`: there are"),
+            ("et", "there is no device `et`: give one of"),
             ("modem soon", "soon"),
             ("audio 256 3@48kHz", "two periods, `256` and `3@48kHz`"),
             ("audio 64 frames", "`64` has no unit: did you mean 64@48kHz?"),

@@ -285,7 +285,7 @@ fn fit(by_length: &[(u64, u64)], exposure: f64, spread: &Spread) -> Result<(Post
     let posterior = Posterior::fit(&excesses, 0, 0.0, told).ok_or("the stalls have no spread")?;
     if posterior.heavier_than(HEAVY.0) > HEAVY.1 {
         return Err(format!(
-            "the tail is heavy (a shape of {:.2}): it cannot be told how it goes on",
+            "the tail is heavy (a shape of {:.2}): how far it reaches is not known",
             posterior.center().0
         ));
     }

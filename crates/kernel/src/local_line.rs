@@ -286,7 +286,7 @@ mod tests {
         assert!(said(&place.path().join("nobody")).contains("punctual modem serve"));
         std::fs::write(place.path().join("file"), "").unwrap();
         assert!(said(&place.path().join("file")).contains("nobody answers there"));
-        assert!(said(Path::new("/")).contains("no path of a line"));
+        assert!(said(Path::new("/")).contains("not the path of a line"));
         set_permissions(place.path(), Permissions::from_mode(0o770)).unwrap();
         assert!(said(&listening.path()).contains("others may write into it"));
         set_permissions(place.path(), Permissions::from_mode(0o700)).unwrap();

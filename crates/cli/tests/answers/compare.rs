@@ -378,7 +378,8 @@ fn several_sides_stand_beside_the_first_and_share_the_error_rate() {
     let few = ["compare", "plain/0.punctual", "same/0.punctual", "later/0.punctual"];
     let text = stdout(&run(directory.path(), &few));
     assert!(
-        text.starts_with("Later in these runs: C") && text.contains("about the systems themselves (B, C) takes"),
+        text.starts_with("Later in these runs: C")
+            && text.contains("to say anything about the systems themselves (B, C)"),
         "{text}"
     );
 }

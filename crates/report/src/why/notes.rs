@@ -375,7 +375,7 @@ mod tests {
         let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).of_thread(only);
         let more = Notes::of(&report).more.join("; ");
         for words in
-            ["of 178 late requests 100 left", "of 178 late requests 38 left", "2 late requests of other threads"]
+            ["100 of 178 late requests left", "38 of 178 late requests left", "2 late requests of other threads"]
         {
             assert!(more.contains(words), "{words}: {more}");
         }

@@ -2,7 +2,7 @@
 
 use super::model::WhyReport;
 use super::words::is_much;
-use punctual_recording::{RecorderSummary, RequestTimes, Stage, agreeing, format_ns, grouped};
+use punctual_recording::{RecorderSummary, RequestTimes, Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
     /// Requests that were recognised, if these are requests and they were counted.
@@ -32,7 +32,8 @@ impl WhyReport<'_> {
         if told.is_empty() {
             return String::new();
         }
-        format!(" Some of the {} requests that were recognised may not be requests: {}.", grouped(all), told.join("; "))
+        let what = counted(all, "recognised request");
+        format!(" Some of the {what} may not be requests: {}.", told.join("; "))
     }
 
     /// How many late ones without whole evidence may only have been waiting for their next one: they may be among those of which it is only assumed where
@@ -182,7 +183,7 @@ mod tests {
             WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
         };
         let none_late = "None of the 582 requests that were recognised took longer than 15.0 ms.";
-        let some = "Some of the 582 requests that were recognised may not be requests";
+        let some = "Some of the 582 recognised requests may not be requests";
         let ticks = "190 begin at a timer, in a program that accepts connections";
         let in_vain = "212 may be wakeups in vain, since they are short and each comes right after a longer one";
         assert_eq!(told(0, 0), none_late);

@@ -125,11 +125,12 @@ impl Classifier<'_> {
         self.episode.may_sleep_within
     }
 
-    /// Whether a wait of the late thread that was over at a time, and that nobody was seen to end, may be for the next request: it was for one of several
+    /// Whether a wait of the late thread until a time, and that nobody was seen to end, may be for the next request: it was for one of several
     /// things, in a program that accepted connections, or of which those are not known; or it read, and the beginning of requests is only assumed, or is a timer of
     /// its own in such a program, unless it read what it had asked for. `poll` of a single descriptor does not tell which.
     pub(crate) fn may_wait_for_request(&self, beginning: &Beginning, at_ns: u64) -> bool {
-        let woken_by = self.index.next_woken(self.subject.tid, at_ns).filter(|event| event.at_ns == at_ns);
+        // The interrupt that wakes it begins a little before that.
+        let woken_by = self.index.next_woken(self.subject.tid, at_ns);
         let may_accept = self.episode.connections_unknown || !self.episode.accepted.is_empty();
         woken_by.is_some_and(|woken_by| {
             let may_be_read = match beginning {

@@ -395,7 +395,7 @@ fn what_cannot_be_told_is_said_beside_what_can() {
     let both = loops(&[("arm fifo:80", 59_998, 0, 312_000), ("log other", 0, 0, 0)]);
     assert_eq!(
         both.verdict(),
-        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log (SCHED_OTHER) cannot be counted: nothing says \
+        "No cycle of 59,998 took longer than 1.00 ms; the longest took 312 us. The cycles of log (SCHED_OTHER) cannot be counted: nothing shows \
          which wakeups begin one."
     );
     assert!(both.text().contains("not told"), "{}", both.text());
