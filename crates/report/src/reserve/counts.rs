@@ -80,7 +80,7 @@ pub(crate) fn failed_of(counts: &AttemptCounts) -> (String, String) {
         more.push(format!("besides {} not seen", grouped(counts.unseen())));
     }
     if counts.unclear() > 0 {
-        more.push(format!("besides {} missing or caught up", grouped(counts.unclear())));
+        more.push(format!("besides {} unclear", grouped(counts.unclear())));
     }
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
     (format!("{} of {}", grouped(jobs.failed()), grouped(jobs.all())), more)
@@ -94,6 +94,9 @@ pub(crate) fn left_open(counts: &AttemptCounts) -> String {
     }
 }
 
+/// What is known of unclear jobs, to follow that so many were.
+pub(super) const MAY_HAVE_FAILED: &str = "due while the thread did not sleep, and may have been late or missing";
+
 /// That so many jobs were not seen and may have been `late`, and that so many are unclear.
 pub(crate) fn undecided(unseen: u64, unclear: u64, late: &str) -> String {
     let were = |count: u64| format!("{} {}", counted(count, "job"), agreeing(count, "was", "were"));
@@ -102,7 +105,7 @@ pub(crate) fn undecided(unseen: u64, unclear: u64, late: &str) -> String {
         said.push(format!("{} not seen, and may have been{late}", were(unseen)));
     }
     if unclear > 0 {
-        said.push(format!("{} missing or caught up", were(unclear)));
+        said.push(format!("{} {MAY_HAVE_FAILED}", were(unclear)));
     }
     said.join("; ")
 }
@@ -133,9 +136,10 @@ mod tests {
         let both = open.with_stretches(89, 0);
         assert_eq!(
             left_open(&both),
-            ": 3 jobs were not seen, and may have been late; 89 jobs were missing or caught up"
+            ": 3 jobs were not seen, and may have been late; 89 jobs were due while the thread did not sleep, and may have been late or \
+             missing"
         );
-        assert_eq!(said(both).1, " (besides 3 not seen, besides 89 missing or caught up)");
+        assert_eq!(said(both).1, " (besides 3 not seen, besides 89 unclear)");
         let columns = Columns::of([&alone, &both]);
         assert_eq!(columns.headings(), ["jobs", "late", "missing", "not seen", "unclear", "longest stretch"]);
         assert_eq!(columns.cells(&both), ["10", "0", "0", "3", "89", "1.00 ms"]);

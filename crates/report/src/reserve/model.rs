@@ -1,6 +1,6 @@
 //! What a report says about a reservation.
 
-use super::counts::{are_in_a_row, late_jobs};
+use super::counts::{MAY_HAVE_FAILED, are_in_a_row, late_jobs};
 use super::later::Later;
 use super::plane::Plane;
 use super::words::{in_words, setting_in_words};
@@ -212,10 +212,7 @@ impl ReserveReport<'_> {
             ));
         }
         if unclear > 0 {
-            notes.push(format!(
-                "Unclear: {} due while the thread did not sleep, and missing or caught up. {OPEN_UNLESS_LATE}",
-                jobs_that_were(unclear)
-            ));
+            notes.push(format!("Unclear: {} {MAY_HAVE_FAILED}. {OPEN_UNLESS_LATE}", jobs_that_were(unclear)));
         }
         notes
     }

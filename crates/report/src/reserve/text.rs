@@ -399,14 +399,15 @@ pub(crate) mod tests {
         let notes = study.all_notes();
         let caught_up =
             "Caught up: 7 jobs that were worked off without a sleep of their own, and judged by their own deadline.";
-        let unclear = "Unclear: 89 jobs that were due while the thread did not sleep, and missing or caught up. An attempt with such \
-                       jobs counts only if another was seen to be late.";
+        let unclear = "Unclear: 89 jobs that were due while the thread did not sleep, and may have been late or missing. An attempt \
+                       with such jobs counts only if another was seen to be late.";
         assert!(notes.ends_with(&[caught_up.to_owned(), unclear.to_owned()]), "{notes:#?}");
         let table = text(&study);
         assert!(table.contains("jobs  late  missing  unclear  longest stretch") && table.contains("1 of 1"), "{table}");
         let mut open = Trial::new(reserved(2_200_000));
         open.add(&counts(200, 0).with_stretches(89, 0));
-        let says = "no job was late, but 89 jobs were missing or caught up. Nothing was left changed.";
+        let says = "no job was late, but 89 jobs were due while the thread did not sleep, and may have been late or missing. Nothing was \
+                    left changed.";
         let verdict = ReserveReport { trials: &[open], recommended: None, ..report(&in_a_row) }.verdict();
         assert!(verdict.ends_with(says), "{verdict}");
     }
