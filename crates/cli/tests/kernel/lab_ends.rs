@@ -2,7 +2,7 @@
 //!
 //! In place of the emulator runs a script that ends as one does: what is tested is what becomes of that.
 
-use crate::support::guests::{SCRATCH, beside_emulator, has_guest, missing, put_emulator};
+use crate::support::guests::{SCRATCH, beside_emulator, has_guest, missing, put_emulator, put_left};
 use crate::support::{self, SmallDisk, code, copy_golden, json, skip, stderr, stdout, tests_all, wait_until};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -86,11 +86,7 @@ fn a_killed_sweep_goes_on_where_it_was_and_another_scenario_is_refused_in_every_
         return skip("a_killed_sweep_goes_on_where_it_was", &reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("left");
-    std::fs::create_dir(&left).unwrap();
-    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
-        std::fs::write(left.join(name), text).unwrap();
-    }
+    put_left(directory.path(), "done\n", "");
     let emulator = "echo run >>runs\nif [ $(wc -l <runs) = 2 ]; then kill -KILL $PPID; exit; fi\ntar -C left -cf - .";
     put_emulator(directory.path(), emulator);
     let sweep = |length: &str, more: &[&str]| {
@@ -131,11 +127,7 @@ fn what_another_lab_has_stored_meanwhile_stays() {
         return skip("what_another_lab_has_stored_meanwhile_stays", &reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("left");
-    std::fs::create_dir(&left).unwrap();
-    for (name, text) in [(".code", "0\n"), (".output", "first\n"), (".kernel-log", "")] {
-        std::fs::write(left.join(name), text).unwrap();
-    }
+    let left = put_left(directory.path(), "first\n", "");
     let emulator = "for other in same another; do [ ! -d $other ] || cp -r one/. $other/; done\ntar -C left -cf - .";
     put_emulator(directory.path(), emulator);
     let lab = |place: &str, length: &str| {
@@ -166,11 +158,7 @@ fn a_full_disk_is_one_line_and_begins_no_other_guest() {
     let Some(disk) = SmallDisk::mount(directory.path(), "40k") else {
         return skip("a_full_disk_is_one_line_and_begins_no_other_guest", "this user may not mount");
     };
-    let left = directory.path().join("left");
-    std::fs::create_dir(&left).unwrap();
-    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
-        std::fs::write(left.join(name), text).unwrap();
-    }
+    let left = put_left(directory.path(), "done\n", "");
     std::fs::write(left.join("large"), "x".repeat(200_000)).unwrap();
     let place = disk.path().join("x").display().to_string();
     let words = ["run", "-q", "--jobs", "1", "--kernel", "./vmlinux", "--seeds", "1..2", "-o", &place];
@@ -188,10 +176,10 @@ fn what_a_guest_leaves_is_taken_within_bounds_and_what_is_left_out_is_said() {
         return skip("what_a_guest_leaves_is_taken_within_bounds", &reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("left");
+    let left = put_left(directory.path(), "done\n", "");
     std::fs::create_dir_all(left.join("d/".repeat(20))).unwrap();
     let files = [("kept.tmp", "text"), ("kept.json", "more"), ("kept", "most")];
-    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")].into_iter().chain(files) {
+    for (name, text) in files {
         std::fs::write(left.join(name), text).unwrap();
     }
     std::fs::write(left.join("d/".repeat(20)).join("deep"), "").unwrap();
@@ -225,13 +213,9 @@ fn a_parameter_that_a_kernel_does_not_take_is_noted_once() {
         return skip("a_parameter_that_a_kernel_does_not_take_is_noted_once", &reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("left");
-    std::fs::create_dir(&left).unwrap();
     let log = "[    0.17] Unknown kernel command line parameters \"nokaslr preemt=full\", will be passed to user space.\n\
                [    0.26] Dynamic Preempt: unsupported mode: none\n[    0.27] Dynamic Preempt: lazy\n";
-    for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", log)] {
-        std::fs::write(left.join(name), text).unwrap();
-    }
+    put_left(directory.path(), "done\n", log);
     let kernel = "./vmlinux,preempt=none,preemt=full,threadirqs";
     let words = ["run", "-q", "--json", "--kernel", kernel, "--seeds", "1..2", "-o", "out", "--", "record", "-D", "1s"];
     let output = lab(directory.path(), "tar -C left -cf - .", &words);
@@ -332,11 +316,7 @@ fn a_look_from_outside_that_is_killed_leaves_no_guest() {
         return skip("a_look_from_outside_that_is_killed_leaves_no_guest", &reason);
     }
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("left");
-    std::fs::create_dir(&left).unwrap();
-    for (name, text) in [(".code", "0\n"), (".output", ""), (".kernel-log", "")] {
-        std::fs::write(left.join(name), text).unwrap();
-    }
+    let left = put_left(directory.path(), "", "");
     copy_golden("why.punctual", &left.join("recording.punctual"));
     let emulator = "case \"$*\" in *-plugin*) echo watched >>runs; kill -KILL $PPID; while :; do :; done;; esac\n\
                     tar -C left -cf - .";

@@ -114,11 +114,8 @@ fn the_page_of_guests_has_no_faults() {
     }
     look_at(NAME, "lab", |directory, page| {
         guests::put_emulator(directory, "tar -C left -cf - .");
-        let left = directory.join("left");
+        let left = guests::put_left(directory, "done\n", "");
         copy_golden("why.punctual", &left.join("recording.punctual"));
-        for (name, text) in [(".code", "0\n"), (".output", "done\n"), (".kernel-log", "")] {
-            std::fs::write(left.join(name), text).unwrap();
-        }
         let words = ["lab", "run", "-q", "--kernel", "./vmlinux", "--seeds", "1", "-o", "guests", "--html", page];
         let mut command = guests::beside_emulator(directory);
         let output = command.args(words).args(["--", "record", "-D", "1s", "--why", "100us"]).output().unwrap();

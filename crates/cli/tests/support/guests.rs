@@ -2,7 +2,7 @@
 
 use super::{json, punctual, run};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Whether any process is an emulator that was started with this directory for temporary files.
@@ -49,6 +49,17 @@ pub(crate) fn put_emulator(directory: &Path, emulator: &str) {
     let path = directory.join("programs/qemu-system-x86_64");
     std::fs::write(&path, format!("#!/bin/sh\n{emulator}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Puts there what a guest that ended well leaves, for an emulator that hands it out: what it printed and what its kernel logged.
+/// Returns the folder, to which more may be added.
+pub(crate) fn put_left(directory: &Path, output: &str, kernel_log: &str) -> PathBuf {
+    let left = directory.join("left");
+    std::fs::create_dir_all(&left).unwrap();
+    for (name, text) in [(".code", "0\n"), (".output", output), (".kernel-log", kernel_log)] {
+        std::fs::write(left.join(name), text).unwrap();
+    }
+    left
 }
 
 /// The program, for which the emulator is what was put there.
