@@ -12,7 +12,7 @@ fn words<'a>(kernel: &'a str, output: &'a str, more: &[&'a str], command: &[&'a 
     words
 }
 
-/// `lab why` boots the guest of a lab twice more and refuses other bytes: `kernel_lab_why` has it look at such a guest each time.
+/// In `./test` the tests of `lab_why` stand in for this one: `lab why` boots the guest of a lab twice more, and refuses other bytes.
 #[test]
 fn a_seed_gives_the_same_bytes_again_and_what_it_is_stands_in_the_first_lines() {
     const NAME: &str = "a_seed_gives_the_same_bytes_again";
@@ -146,8 +146,8 @@ fn no_guest_is_left_by_a_kill_or_a_limit() {
     assert!(stdout(&output).contains("seed 1: the guest had not ended after 1 s"), "{}", stdout(&output));
 }
 
-/// A kernel that finds no root stands in for all that do not boot: each time, one whose module breaks does
-/// (`kernel_lab_module`), and what a panic is told as is in `kernel_lab_ends`.
+/// A kernel that finds no root stands in for all that do not boot. In `./test` one whose module breaks does (`lab_module`), and
+/// `lab_ends` says what becomes of a panic.
 #[test]
 fn a_kernel_that_does_not_boot_is_one_line() {
     const NAME: &str = "a_kernel_that_does_not_boot_is_one_line";

@@ -1,7 +1,7 @@
 //! A late wakeup of a guest, looked at from outside.
 
 use crate::support::guests::kernel;
-use crate::support::{code, json, number, run, skip, stderr, stdout};
+use crate::support::{code, json, number, run, skip, stderr, stdout, tests_all};
 use serde_json::Value;
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn what_ran_before_a_late_wakeup_is_seen_block_by_block_and_changes_nothing() {
 /// visible.
 #[test]
 fn code_with_interrupts_off_is_seen_from_outside() {
-    if std::env::var_os("PUNCTUAL_TEST_ALL").is_none() {
+    if !tests_all() {
         return skip("lab why with interrupts off", "it takes long: ./test --all has it");
     }
     let kernel = match kernel("newest") {
