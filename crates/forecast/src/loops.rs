@@ -17,9 +17,6 @@ const CLOSE_PERCENT: u64 = 90;
 /// A thread that ended within the first part of a recording, one of this many, is no loop that it was made for.
 const SHORT_LIVED: u64 = 10;
 
-/// A loop that ended before its recording did, by more than one part in this many of it, has a forecast of the time until then.
-const ENDED_EARLY: u64 = 100;
-
 /// The most loops that are said to have ended early.
 const MAX_ENDED: usize = 3;
 
@@ -50,24 +47,18 @@ pub fn has_loops(document: &Document, is_counted: impl Fn(&str) -> bool) -> bool
     })
 }
 
-/// How long the recording is, ns.
-fn recorded_ns(document: &Document) -> u64 {
-    let until_ns = document.ended.as_ref().map_or(document.last_ns, |ended| ended.at_ns);
-    until_ns.saturating_sub(document.provenance.started_ns)
-}
-
 /// For how long a thread was there that ended before the recording did, ns. `None` for one that was there to the end, and for one
 /// that ended so early that it was no loop.
 fn ended_after_ns(document: &Document, task: &Task) -> Option<u64> {
     let threads = &document.followed.as_ref()?.threads;
     let ended_ns = threads.iter().find(|thread| thread.tid == task.tid)?.ended_ns?;
-    let (own_ns, all_ns) = (ended_ns.saturating_sub(document.provenance.started_ns), recorded_ns(document));
+    let (own_ns, all_ns) = (ended_ns.saturating_sub(document.provenance.started_ns), document.measured_ns());
     (own_ns < all_ns && own_ns >= all_ns / SHORT_LIVED).then_some(own_ns)
 }
 
 /// How many periods the recording is long, as far as a thread was there.
 pub(crate) fn periods_of(document: &Document, task: &Task, period_ns: u64) -> u64 {
-    ended_after_ns(document, task).unwrap_or_else(|| recorded_ns(document)) / period_ns.max(1)
+    ended_after_ns(document, task).unwrap_or_else(|| document.measured_ns()) / period_ns.max(1)
 }
 
 impl Input {
@@ -284,17 +275,15 @@ fn what_is_not_told(measure: &str, document: &Document, period_ns: u64) -> Optio
     })
 }
 
-/// If a loop ended clearly before its recording did, says so.
+/// If a loop ended clearly before its recording did, says so: its forecast is of the time until then.
 fn ended_early(document: &Document, task: &Task) -> Option<String> {
-    let (own_ns, all_ns) = (ended_after_ns(document, task)?, recorded_ns(document));
-    let before_ns = all_ns.saturating_sub(own_ns);
-    (before_ns > all_ns / ENDED_EARLY).then(|| {
-        format!(
-            "{} ended {} before the recording did: this is of the time until then",
-            spoken_measure(&task.measure),
-            format_ns(before_ns)
-        )
-    })
+    let own_ns = ended_after_ns(document, task)?;
+    let before_ns = document.ended_early_ns(document.provenance.started_ns.saturating_add(own_ns))?;
+    Some(format!(
+        "{} ended {} before the recording did: this is of the time until then",
+        spoken_measure(&task.measure),
+        format_ns(before_ns)
+    ))
 }
 
 /// If a thread wakes clearly less often than once in the period that was asked for, says how often it does.

@@ -396,6 +396,9 @@ impl Counters {
     }
 }
 
+/// What ends before a recording by more than one part in this many of it ended early.
+const ENDED_EARLY: u64 = 100;
+
 impl Document {
     /// How long it measured, ns: until it ended, or as far as it is known to have got.
     pub fn measured_ns(&self) -> u64 {
@@ -403,6 +406,13 @@ impl Document {
         let ended_ns = self.ended.as_ref().map(|ended| ended.at_ns).or((self.last_ns > 0).then_some(self.last_ns));
         let by_count = || self.tasks.iter().map(|task| task.counters.wakeups.saturating_mul(task.period_ns)).max();
         ended_ns.map_or_else(|| by_count().unwrap_or(0), |ended| ended.saturating_sub(started_ns))
+    }
+
+    /// How long before the recording something ended, ns, if that was clearly before.
+    pub fn ended_early_ns(&self, ended_ns: u64) -> Option<u64> {
+        let measured_ns = self.measured_ns();
+        let before_ns = self.provenance.started_ns.saturating_add(measured_ns).saturating_sub(ended_ns);
+        (before_ns > measured_ns / ENDED_EARLY).then_some(before_ns)
     }
 
     /// What is said of it where wakeups were wanted and it has none.

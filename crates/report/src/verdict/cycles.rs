@@ -8,8 +8,6 @@ use punctual_recording::{
 
 /// The most names in a sentence; the table has all.
 const MAX_NAMED: usize = 3;
-/// It is said that a loop ended before its recording did if that was by more than one part in this many of it.
-const ENDED_EARLY: u64 = 100;
 
 impl LoopCycles {
     /// The answer in a sentence or two.
@@ -146,16 +144,13 @@ impl LoopCycles {
         let Some(followed) = document.followed.as_ref().filter(|followed| !followed.is_of_the_command()) else {
             return String::new();
         };
-        let measured_ns = document.measured_ns();
-        let end_ns = document.provenance.started_ns.saturating_add(measured_ns);
         let ended_ns = |task: &Task| followed.threads.iter().find(|thread| thread.tid == task.tid)?.ended_ns;
         let early = |(name, count): (&String, &CycleCount)| {
             let own = document.tasks.iter().filter(|task| task.measure == *name && task.counters.wakeups > 0);
             // Of several, when the last of them did.
             let last_ns = own.map(ended_ns).try_fold(0, |last_ns: u64, ended_ns| Some(last_ns.max(ended_ns?)))?;
-            let before_ns = end_ns.saturating_sub(last_ns);
-            let is_early = count.cycles > 0 && last_ns > 0 && before_ns > measured_ns / ENDED_EARLY;
-            is_early.then(|| format!("{} ended {}", spoken(name), format_ns(before_ns)))
+            let before_ns = document.ended_early_ns(last_ns).filter(|_| count.cycles > 0 && last_ns > 0)?;
+            Some(format!("{} ended {}", spoken(name), format_ns(before_ns)))
         };
         match self.by_name.iter().filter_map(early).take(MAX_NAMED).collect::<Vec<String>>() {
             ended if ended.is_empty() => String::new(),
