@@ -211,6 +211,7 @@ fn own_steps(answer: &Value) -> Vec<&Value> {
     let next = answer["next"].as_array().unwrap();
     assert_eq!(next.len(), 2, "{next:?}");
     let is_of_host = next[0]["command"] == "punctual why --explain steal";
+    eprintln!("{}", if is_of_host { "one of two steps: the host's comes first" } else { "both steps" });
     next.iter().skip(usize::from(is_of_host)).collect()
 }
 

@@ -28,7 +28,7 @@ pub struct CycleCount {
     /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods. Where wakeups were not seen, only of
     /// those in which the thread did not sleep.
     pub longest_skipping_ns: u64,
-    /// Overruns only if a sleep of more than two periods by a timer of the thread's own was part of the cycle, and no pause after it.
+    /// Overruns only if a sleep of more than two periods by a timer of the thread's own was part of the cycle and not a pause after it.
     pub paused: u64,
     /// How many periods began in such sleeps.
     pub paused_periods: u64,

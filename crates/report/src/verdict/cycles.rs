@@ -36,7 +36,7 @@ impl LoopCycles {
                 self.may_be_over(limit.limit_ns)
             }
             None if self.longest_ns().is_some() && self.longest_paused_ns() > limit.limit_ns => format!(
-                " The limit on the cycles cannot be judged: a cycle took {} if a sleep by a timer of its own was part of it, and no pause.",
+                " The limit on the cycles cannot be judged: a cycle took {} if a sleep by a timer of its own was part of it and not a pause.",
                 format_ns(self.longest_paused_ns())
             ),
             None => match (self.longest_ns(), self.untold_names()) {

@@ -249,7 +249,7 @@ fn sleeps_that_may_be_pauses_are_said_and_keep_no_limit() {
     assert_eq!((open.found_ns, open.exceeded), (None, false));
     assert_eq!(
         paused.over_limit(&open),
-        " The limit on the cycles cannot be judged: a cycle took 1.00 s if a sleep by a timer of its own was part of it, and no pause."
+        " The limit on the cycles cannot be judged: a cycle took 1.00 s if a sleep by a timer of its own was part of it and not a pause."
     );
 }
 
