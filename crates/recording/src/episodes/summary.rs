@@ -59,10 +59,9 @@ pub struct RecorderSummary {
     /// Stacks that were taken in all.
     pub samples: u64,
     /// Run time of the recorder's programs on all CPUs, ns, including what interrupted them: as the kernel measured it
-    /// in the first tenth of a second or, where there was little to measure, the first second, then as it follows from
-    /// the number of records. `None` if it could not be measured. It leaves out the sampling program if `sampling_ns` has
-    /// that. What follows threads or stamps wakeups at switches, wakings and interrupts is part of it: the recorder's
-    /// programs go on with that.
+    /// until there were 30,000 records, for 0.1 to 0.9 s, then as it follows from the number of records. `None` if it could
+    /// not be measured. It leaves out the sampling program if `sampling_ns` has that. What follows threads or stamps wakeups
+    /// at switches, wakings and interrupts is part of it: the recorder's programs go on with that.
     #[serde(default)]
     pub programs_ns: Option<u64>,
     /// How often they ran.
