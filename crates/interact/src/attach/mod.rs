@@ -173,7 +173,6 @@ impl Watched<'_> {
         &mut self,
         observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
     ) -> Result<(EndReason, Option<String>), InteractError> {
-        self.ledger.inputs_begin();
         let (began, mut serviced) = (Instant::now(), Instant::now());
         loop {
             std::thread::sleep(ROUND);
@@ -213,8 +212,12 @@ impl Watched<'_> {
         if let Some(tracing) = &self.ledger.tracing {
             self.source.begin(&tracing.seen, until);
         }
+        let before = self.inputs;
         let (source, inputs) = (&mut self.source, &mut self.inputs);
         self.ledger.service(|tracker, seen| source.look(tracker, seen, inputs));
+        if before == 0 && self.inputs > 0 {
+            self.ledger.inputs_begin();
+        }
     }
 
     fn document(&self) -> InteractionDocument {

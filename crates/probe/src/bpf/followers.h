@@ -38,8 +38,12 @@ static __always_inline void say_when(__u64 time)
 		*(volatile __u64 *)&seen->at = time;
 }
 
-/* The last words of that program. */
-#define GO_ON(context, program) bpf_tail_call_static(context, &after_##program, 0)
+/* The last words of that program. The compiler does not know that another reads memory after the jump: hence the barrier. */
+#define GO_ON(context, program)                                     \
+	do {                                                        \
+		barrier();                                          \
+		bpf_tail_call_static(context, &after_##program, 0); \
+	} while (0)
 #endif
 
 #endif

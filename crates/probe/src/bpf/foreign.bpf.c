@@ -347,7 +347,8 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	thread->executed = 0;
 	thread->state = STATE_BLOCKED;
 	waking = thread->pending.waking;
-	if (waking && now - waking > FASTER_NS)
+	/* Another CPU may have woken it again after this switch began. */
+	if (waking && waking + FASTER_NS < now)
 		swap_if(&thread->pending.waking, waking, 0);
 	if (dead || thread->flags & FOLLOW_NO_MORE)
 		forget_thread(thread, task->pid);

@@ -206,14 +206,14 @@ int BPF_PROG(handler_begins, int irq, struct irqaction *action)
 	struct record *record;
 	__u64 position;
 
-	if (!ring)
-		return 0;
-	record = begin_record(ring, task, HANDLER_BEGIN, &position);
-	record->value = irq;
-	record->extra = interrupted(task);
-	bpf_probe_read_kernel_str(record->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
-	ring->open.handler = record->time;
-	end_record(record, position);
+	if (ring) {
+		record = begin_record(ring, task, HANDLER_BEGIN, &position);
+		record->value = irq;
+		record->extra = interrupted(task);
+		bpf_probe_read_kernel_str(record->name, NAME_SIZE, UNTRUSTED(action, struct irqaction)->name);
+		ring->open.handler = record->time;
+		end_record(record, position);
+	}
 	GO_ON(ctx, handler_begins);
 	return 0;
 }
