@@ -13,6 +13,9 @@ const EXACT_NS: u64 = 2_000;
 const MIN_PERIOD_NS: u64 = 50_000;
 /// So many times as many times between ends have to be multiples of a period as are not.
 const TO_OTHERS: u32 = 8;
+/// After so many lengths that tell something, the earlier ones count half: a thread may do something else by then, such as its work after
+/// it has waited for it to begin.
+const MAX_REMEMBERED: u32 = 16;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
 
@@ -60,6 +63,10 @@ impl Sleeps {
                 ..=SAME_LENGTH_NS => self.for_a_while = self.for_a_while.saturating_add(1),
                 ..=OTHER_LENGTH_NS => {}
                 _ => self.of_another_length = self.of_another_length.saturating_add(1),
+            }
+            if self.for_a_while.saturating_add(self.of_another_length) > MAX_REMEMBERED {
+                self.for_a_while /= 2;
+                self.of_another_length /= 2;
             }
         }
     }
@@ -193,6 +200,16 @@ mod tests {
             found.for_a_while,
             found.of_another_length
         );
+    }
+
+    /// It polls for its beginning on a busy machine, for long.
+    #[test]
+    fn what_a_thread_did_long_ago_tells_little_of_its_sleeps() {
+        let polls = (0..200).map(|index| (index % 3, 2));
+        assert!(after(&polls.clone().collect::<Vec<_>>()).may_be_for_a_while());
+        let works = (0..20).map(|index| (index % 3, 17 - index % 3));
+        let found = after(&polls.chain(works).collect::<Vec<_>>());
+        assert!(!found.may_be_for_a_while(), "{} {}", found.for_a_while, found.of_another_length);
     }
 
     #[test]
