@@ -11,7 +11,12 @@ pub fn online() -> Vec<u32> {
 /// One more than the highest CPU number that can ever occur: how long an array indexed by CPU number must be. Where
 /// `/sys` does not say, going by the CPUs that the calling thread may use.
 pub fn possible() -> usize {
-    listed("possible").unwrap_or_else(allowed_cpus).last().map_or(1, |&last| last as usize + 1)
+    beyond(&listed("possible").unwrap_or_else(allowed_cpus))
+}
+
+/// One more than the highest of these numbers, which are in ascending order.
+fn beyond(cpus: &[u32]) -> usize {
+    cpus.last().map_or(1, |&last| last as usize + 1)
 }
 
 fn listed(which: &str) -> Option<Vec<u32>> {
@@ -22,6 +27,15 @@ fn listed(which: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Programs look up their ring by the number of their CPU.
+    #[test]
+    fn numbers_that_are_missing_have_places_too() {
+        let length = |list: &str| beyond(&parse_list(list).unwrap());
+        let lengths = ["0", "0-3", "0,2-3", "2-3,0", "0-1,64-65"].map(length);
+        assert_eq!(lengths, [1, 4, 4, 4, 66]);
+        assert_eq!(beyond(&[]), 1);
+    }
 
     #[test]
     fn every_cpu_that_may_be_used_is_online_and_possible() {

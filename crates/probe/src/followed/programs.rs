@@ -10,7 +10,7 @@ use crate::shared::left_out;
 use crate::shared::namespaces::refuse_namespaces;
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::bpf_jumps::Jumps;
-use punctual_kernel::{Refused, function_addresses, limits, per_cpu};
+use punctual_kernel::{Refused, cpus, function_addresses, limits, per_cpu};
 
 pub(super) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foreign.bpf.o"));
 /// The same for kernels before 5.12.
@@ -71,18 +71,18 @@ fn turn(from: usize, count: usize) -> impl Iterator<Item = usize> {
 /// What is refused if the programs cannot be loaded.
 const LOADING: &str = "loading the BPF programs that follow other programs' threads";
 
-/// The programs, how many CPUs they are for, and what they do not see on this kernel.
+/// The programs, one more than the highest CPU number, and what they do not see on this kernel.
 type Loaded = (LoadedObject, usize, Vec<String>);
 
 /// Loads the programs, without attaching them yet.
 fn load(selection: &Selection, with_places: bool) -> Result<Loaded, Refused> {
     refuse_namespaces(DOING)?;
-    let cpus = libbpf_rs::num_possible_cpus().map_err(|error| Refused::because(DOING, error.to_string()))?;
+    // Rings go by the CPUs' numbers, not by how many there are: numbers may be missing.
+    let cpus = cpus::possible();
     if cpus > MAX_CPUS {
-        return Err(Refused::because(
-            DOING,
-            format!("this machine may have {cpus} CPUs, and at most {MAX_CPUS} are supported"),
-        ));
+        let reason =
+            format!("this machine's CPUs may have numbers up to {}, supported are up to {}", cpus - 1, MAX_CPUS - 1);
+        return Err(Refused::because(DOING, reason));
     }
     let mut configuration = Configuration {
         nesting: per_cpu::places().nesting,
