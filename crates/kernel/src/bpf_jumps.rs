@@ -28,6 +28,11 @@ impl Jumps {
         }
         Ok(jumps)
     }
+
+    /// Leaves the jumps for as long as the object lives in which they begin.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
 }
 
 impl Drop for Jumps {

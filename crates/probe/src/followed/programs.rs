@@ -47,17 +47,28 @@ const JUMPED_TO_IN_INTERRUPTS: [(&str, &str); 12] = [
     ("handler_ends", "device_ends"),
 ];
 
-/// Has the flight recorder's programs go on with these, if the kernel lets them; returns also which of them are entered in
-/// this way.
-fn jumps(object: &LoadedObject, recorder: &FlightRecorder) -> Option<(Jumps, Vec<&'static str>)> {
+/// How these programs are entered where they are not attached themselves.
+struct Entered {
+    jumps: Jumps,
+    in_interrupts: Vec<Jumps>,
+    /// The programs' names.
+    programs: Vec<&'static str>,
+}
+
+/// Has the flight recorder's programs go on with these, if the kernel lets them.
+fn enter_from(recorder: &FlightRecorder, object: &LoadedObject) -> Option<Entered> {
     let jumps = recorder.go_on_with(object, &JUMPED_TO)?;
-    let programs = object.programs();
-    let descriptor = |name: &str| programs.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
-    let goes_on = |&(of_recorder, program): &(&str, &str)| {
-        descriptor(program).is_some_and(|program| recorder.goes_on_with(of_recorder, program))
-    };
-    let in_interrupts = JUMPED_TO_IN_INTERRUPTS.into_iter().filter(goes_on);
-    Some((jumps, JUMPED_TO.into_iter().chain(in_interrupts).map(|(_, program)| program).collect()))
+    let all = object.programs();
+    let descriptor = |name: &str| all.iter().find(|(other, _)| other == name).map(|(_, descriptor)| *descriptor);
+    let mut programs = JUMPED_TO.map(|(_, program)| program).to_vec();
+    let mut in_interrupts = Vec::new();
+    for (of_recorder, program) in JUMPED_TO_IN_INTERRUPTS {
+        if let Some(jump) = descriptor(program).and_then(|program| recorder.goes_on_with(of_recorder, program)) {
+            in_interrupts.push(jump);
+            programs.push(program);
+        }
+    }
+    Some(Entered { jumps, in_interrupts, programs })
 }
 
 /// So many threads are looked at each time for whether they ended unseen: the kernel writes a page about each.
@@ -180,9 +191,14 @@ impl Programs {
     ) -> Result<Programs, Refused> {
         let table = ThreadTable::new(object.shared_globals()?);
         let rings = Rings::new(object.shared_array("rings")?, cpus);
-        let (jumps, jumped_to) = recorder.and_then(|recorder| jumps(&object, recorder)).unzip();
-        object.attach_without(&jumped_to.unwrap_or_default())?;
+        let entered = recorder.and_then(|recorder| enter_from(recorder, &object));
+        let jumped_to: &[&str] = match &entered {
+            Some(entered) => &entered.programs,
+            None => &[],
+        };
+        object.attach_without(jumped_to)?;
         blind.extend(left_out::blind_without(&object.left_out()));
+        let (jumps, in_interrupts) = entered.map(|entered| (entered.jumps, entered.in_interrupts)).unzip();
         let programs = Programs { jumps, object: Some(object), blind, table, rings, next: 0 };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
@@ -192,6 +208,8 @@ impl Programs {
         if !selection.by_name() && !selection.command && programs.table.alive() == 0 {
             return Err(Refused::because(DOING, "they have just ended"));
         }
+        // Nothing can fail any more. Until here, whoever returns takes them out.
+        in_interrupts.into_iter().flatten().for_each(Jumps::keep);
         Ok(programs)
     }
 
@@ -295,7 +313,7 @@ impl Programs {
 
 #[cfg(test)]
 mod tests {
-    use super::{JUMPED_TO, JUMPED_TO_IN_INTERRUPTS, LOOKED_AT, OBJECT, Programs, Selection, turn};
+    use super::{JUMPED_TO, JUMPED_TO_IN_INTERRUPTS, LOOKED_AT, OBJECT, Programs, Selection, load, turn};
     use crate::recorder::FlightRecorder;
     use crate::shared::helper_calls::calls_in;
     use libbpf_sys::{
@@ -345,6 +363,25 @@ mod tests {
         programs.discard();
         sleep(Duration::from_millis(5));
         assert_eq!(programs.discard(), 0, "detached, they tell of nothing more");
+    }
+
+    #[test]
+    fn machine_the_recorders_programs_go_on_with_none_that_could_not_start() {
+        let recorder = match FlightRecorder::start(0, false) {
+            Ok(recorder) => recorder,
+            Err(refused) => return punctual_testing::skip("going on with none that could not start", refused),
+        };
+        let goes_on = |(of_recorder, _): &&(&str, &str)| recorder.goes_on_no_more(of_recorder);
+        let taken_out = || JUMPED_TO.iter().chain(&JUMPED_TO_IN_INTERRUPTS).filter(goes_on).count();
+        // There is nobody to follow, which shows only once they are attached.
+        let nobody = Selection::default();
+        let started = Programs::attached(load(&nobody, false).unwrap(), &nobody, Some(&recorder));
+        assert!(started.is_err(), "nobody is followed");
+        assert_eq!(taken_out(), 0, "jumps were left");
+        let own = Selection::of_processes(vec![std::process::id()]);
+        drop(Programs::start_beside(&own, &recorder).unwrap());
+        let kept = taken_out();
+        assert!(kept >= 2, "{kept} jumps in interrupts stay until the recorder ends");
     }
 
     #[test]

@@ -23,9 +23,18 @@ impl FlightRecorder {
         Some(jumps)
     }
 
-    /// Has one of its programs go on with another program for as long as the recorder lives; returns whether it does.
-    pub(crate) fn goes_on_with(&self, own: &str, program: i32) -> bool {
-        let runs = !self.object().left_out().iter().any(|left_out| left_out == own);
-        runs && self.object().put(&after(own), &0u32.to_ne_bytes(), &program.to_ne_bytes()).is_ok()
+    /// Has one of its programs go on with another program, until what is returned is dropped; `None` if it does not run, or
+    /// the kernel does not let it.
+    pub(crate) fn goes_on_with(&self, own: &str, program: i32) -> Option<Jumps> {
+        if self.object().left_out().iter().any(|left_out| left_out == own) {
+            return None;
+        }
+        Jumps::begin(self.object(), std::iter::once((after(own), program))).ok()
+    }
+
+    /// Takes out the jump of one of its programs; returns whether there was one.
+    #[cfg(test)]
+    pub(crate) fn goes_on_no_more(&self, own: &str) -> bool {
+        self.object().remove(&after(own), &0u32.to_ne_bytes()).is_ok()
     }
 }
