@@ -81,7 +81,6 @@ pub struct Tracker {
     shown: Option<Shown>,
     background: u64,
     cpu_ns: u64,
-    reached_ns: u64,
     /// What toolkits have passed on since that was last asked for.
     handed_on: Vec<HandedOn>,
 }
@@ -198,7 +197,6 @@ impl Tracker {
 
     /// A thread did something. Call it in order of time.
     pub fn seen(&mut self, seen: &Seen) {
-        self.reached_ns = self.reached_ns.max(seen.at_ns);
         self.note_composed(seen.at_ns);
         if self.shown.is_some() && self.seen_with_display(seen) {
             return;
