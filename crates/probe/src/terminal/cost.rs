@@ -1,4 +1,6 @@
 //! What the programs cost: measured until enough of what is usual has been seen, then taken to go on like that.
+//! Nothing in user space counts later runs: the programs run at each switch, wakeup and system call of the machine, and write
+//! only what concerns those who are followed. So records do not tell how many runs there were, and time has to.
 
 /// So much of what is usual is measured, ns.
 const USUAL_NS: u64 = 3_000_000_000;

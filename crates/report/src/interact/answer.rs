@@ -172,7 +172,10 @@ struct CostRow {
     driver_cpu_ns: u64,
     process_cpu_ns: u64,
     program_cpu_ns: Option<u64>,
+    /// How long the kernel's programs at the terminal ran, ns. Of a run that goes on for more than three
+    /// seconds after the first input, an estimate: the rest of the time is taken to be like these.
     programs_ran_ns: Option<u64>,
+    /// How often they ran, by the same measure.
     programs_runs: Option<u64>,
 }
 
