@@ -1,7 +1,7 @@
 //! Following other programs' threads, against the running kernel: counts, names and orders, never how fast it is.
 
 #[path = "../support/followed.rs"]
-mod followed;
+pub(crate) mod followed;
 
 use crate::requires;
 use crate::support::nobody::Nobody;

@@ -8,6 +8,7 @@ mod device_own;
 mod drill;
 mod ends;
 mod foreign;
+mod foreign_races;
 mod hostile;
 mod idle;
 mod interact;
