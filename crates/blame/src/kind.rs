@@ -318,7 +318,7 @@ impl Kind {
                 "Allow less: `echo 1 | sudo tee /proc/TID/timerslack_ns`, or TimerSlackNSec=1 of a systemd service; real-time \
                  threads have none."
             }
-            Kind::Sleep => FIND_THE_SLEEP,
+            Kind::Sleep => of_a_sleep(who),
             Kind::Stopped => "Find out who stops it: a debugger, job control, a freezer; nothing else has to change.",
             Kind::Own => {
                 "Its call tree shows what took the time (`punctual why RECORDING --episode N`): do less at once, split it among threads, or begin earlier."
@@ -378,6 +378,14 @@ const MORE_SAMPLES: &str =
 /// What helps against a sleep of the late thread itself.
 const FIND_THE_SLEEP: &str = "Find the sleep in the late thread (a back-off, a rate limit, a loop that polls): shorten it, or wait there for the event itself.";
 
+/// What helps against a sleep of the late thread itself, which whoever asked may not have waited for.
+const RECORD_WHO_ASKS: &str =
+    "Record whoever asks (--comm) to see when the answer came: a sleep after that holds up only the next request.";
+
+fn of_a_sleep(who: &Who) -> &'static str {
+    if who.is_maybe_after_answer() { RECORD_WHO_ASKS } else { FIND_THE_SLEEP }
+}
+
 /// A clause at the end of a sentence about a thread.
 pub(crate) enum Meanwhile {
     /// What the thread itself did, without its subject: `it` or a name.
@@ -398,6 +406,7 @@ impl Display for Meanwhile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::who::MAYBE_AFTER_ANSWER;
 
     #[test]
     fn every_kind_has_a_sentence_and_a_remedy_where_there_is_anything_to_change() {
@@ -412,6 +421,9 @@ mod tests {
         }
         assert_eq!(Kind::from_name("several"), None);
         assert!(Kind::Unknown.remedy(&ANSWER_OR_REQUEST.into()).unwrap().contains("--comm"));
+        let after_answer = Who::from(format!("hrtimer_wakeup{MAYBE_AFTER_ANSWER}"));
+        assert_eq!(Kind::Sleep.remedy(&after_answer), Some(RECORD_WHO_ASKS));
+        assert_eq!(Kind::Sleep.remedy(&"hrtimer_wakeup".into()), Some(FIND_THE_SLEEP));
     }
 
     #[test]

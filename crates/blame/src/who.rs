@@ -13,6 +13,10 @@ pub(crate) const THREAD: &str = " (thread ";
 /// answer or for the next request.
 pub const ANSWER_OR_REQUEST: &str = "a wait for an answer or for the next request";
 
+/// What follows the name of the timer, for [`Kind::Sleep`](crate::Kind::Sleep), where the late thread had woken whoever asked before it slept, and woke
+/// nobody afterwards: that may have been the answer.
+pub(crate) const MAYBE_AFTER_ANSWER: &str = ", maybe after the answer";
+
 /// Who or what had a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
@@ -42,6 +46,11 @@ impl Who {
             Some((shared, rest)) if shared.starts_with(OTHER) && is_number(rest) => shared,
             _ => name,
         }
+    }
+
+    /// Whether it is a timer until which the late thread slept when it may have answered already.
+    pub fn is_maybe_after_answer(&self) -> bool {
+        self.name().ends_with(MAYBE_AFTER_ANSWER)
     }
 
     /// Who was waited for, if that one was not seen.

@@ -1,6 +1,7 @@
 //! One late wakeup, from its events to its parts.
 
 mod alike;
+mod answered;
 pub(crate) mod asked;
 pub(crate) mod chain;
 pub(crate) mod classify;

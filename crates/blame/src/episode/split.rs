@@ -1,6 +1,7 @@
 //! The exact split of an episode.
 
 use crate::episode::alike::Waiting;
+use crate::episode::answered;
 use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::{AUTOMATIC, Turn};
@@ -111,6 +112,7 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     debug_assert_eq!(pieces.iter().map(|piece| piece.ns).sum::<u64>(), episode.total_ns());
     name_by_programs(episode, timelines, &mut pieces);
     idle::set_apart(shared, subject, &mut pieces);
+    answered::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
     let mut parts = parts(&pieces);
     tell_namesakes(&mut parts, &shared.threads);

@@ -2,6 +2,7 @@
 
 mod alike;
 mod along_waits;
+mod answered;
 mod asked;
 mod asked_by_words;
 mod beginnings;

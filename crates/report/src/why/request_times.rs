@@ -1,7 +1,8 @@
 //! How many requests were recognised and how long they took, late or not, and what that leaves out.
 
-use super::model::WhyReport;
+use super::model::{EpisodeView, WhyReport};
 use super::words::is_much;
+use punctual_blame::{ANSWER_OR_REQUEST, Kind, Part};
 use punctual_recording::{RecorderSummary, RequestTimes, Stage, agreeing, counted, format_ns, grouped};
 
 impl WhyReport<'_> {
@@ -41,8 +42,18 @@ impl WhyReport<'_> {
     pub(crate) fn maybe_unjudged(&self) -> u64 {
         let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
         let assumed = times.filter(|_| self.only.is_none()).map_or(0, |times| times.late_assumed);
-        let told = self.only_idle().saturating_add(self.maybe_only_idle());
+        let told = self.told_of_waits();
         self.late().saturating_sub(self.whole() as u64).min(assumed.saturating_sub(told))
+    }
+
+    /// How many late ones with whole evidence are not known to be late because of a wait that was, or may have been, for the next request. A sleep after the
+    /// answer says nothing of where its request begins and ends.
+    fn told_of_waits(&self) -> u64 {
+        let is_wait = |part: &Part| part.kind == Kind::Idle || part.who.name() == ANSWER_OR_REQUEST;
+        let is_told = |episode: &&EpisodeView| {
+            episode.void.is_none() && episode.took_ns().is_none() && episode.split.parts.iter().any(is_wait)
+        };
+        self.episodes.iter().filter(is_told).count() as u64
     }
 
     /// That these may have waited for their next one instead, to follow that they took longer, if some of those without whole evidence may.
@@ -118,9 +129,7 @@ pub(crate) fn cut_in_words(recorder: &RecorderSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::model::EpisodeView;
     use crate::why::tests::of_parts;
-    use punctual_blame::{ANSWER_OR_REQUEST, Kind};
     use std::path::Path;
 
     #[test]

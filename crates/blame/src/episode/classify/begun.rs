@@ -3,10 +3,11 @@
 use super::answer::{End, are_of_one_word};
 use super::classifier::Classifier;
 use super::holder::sleepers_call;
-use super::several::descriptor;
+use super::several::{descriptor, teller};
 use crate::episode::story::waking;
+use crate::episode::subject::Subject;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Call, Event, IN_INTERRUPT, ONE_POLLED};
+use punctual_recording::episode::{Call, Event, EventKind, IN_INTERRUPT, ONE_POLLED};
 
 /// What is known of the beginning of a late thread's request.
 pub(crate) enum Beginning {
@@ -118,6 +119,23 @@ impl Classifier<'_> {
                 is_told && self.index.are_of_two_processes(ender, self.subject.tid)
             }
         }
+    }
+
+    /// When the late thread last woke anybody within its request, ns, if it has woken whoever asked, which is the thread that woke it first.
+    pub(crate) fn last_told_ns(&self) -> Option<u64> {
+        let Subject { tid, start_ns, end_ns, .. } = self.subject;
+        let first = waking(self.episode, &self.subject).map(|index| &self.episode.events[index])?;
+        let End::By(asker) = self.direct_end(first) else { return None };
+        let is_told = |event: &&Event| {
+            let is_within = start_ns <= event.at_ns && event.at_ns <= end_ns;
+            event.kind == EventKind::Waking && is_within && teller(event) == Some(tid)
+        };
+        let (mut last_ns, mut has_answered) = (None, false);
+        for event in self.episode.events.iter().filter(is_told) {
+            last_ns = last_ns.max(Some(event.at_ns));
+            has_answered |= event.value == u64::from(asker);
+        }
+        last_ns.filter(|_| has_answered)
     }
 
     /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).

@@ -272,6 +272,20 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_sleep_that_may_come_after_the_answer_makes_no_request_late_for_certain() {
+        let slept = |who| of_parts(&[(Kind::Sleep, who, 90), (Kind::Own, "late", 10)]);
+        let told = requests(vec![slept("hrtimer_wakeup, maybe after the answer"), slept("hrtimer_wakeup")]);
+        let begins = "1 request took longer than 60.0 ms, and another 1 may have been waiting for its next one: ";
+        assert!(told.starts_with(begins), "{told}");
+        let told = requests(vec![slept("hrtimer_wakeup, maybe after the answer")]);
+        assert!(
+            told.starts_with("No request is known to have been late; 1 request took longer than 60.0 ms "),
+            "{told}"
+        );
+        assert!(told.contains("sleeping on timer hrtimer_wakeup, maybe after the answer"), "{told}");
+    }
+
+    #[test]
     fn what_may_be_several_requests_is_not_the_slowest() {
         let long = |parts: &[(Kind, &str, u64)]| EpisodeView { total_ns: 400_000_000, ..of_parts(parts) };
         let untold = long(&[(Kind::Unknown, ANSWER_OR_REQUEST, 300), (Kind::Wait, "store", 100)]);
