@@ -33,6 +33,40 @@ fn a_loop_that_sleeps_within_its_requests_gets_them_where_it_waits_for_several_t
     assert_eq!(cases, 8);
 }
 
+/// A loop that waits for clients and for those that it asks in one call ends a request with each of them, in whatever order they come: which answer belongs to
+/// which request is not known, nor of any that it is one.
+#[test]
+fn no_request_of_a_loop_that_is_answered_out_of_order_is_known_to_be_whole() {
+    let mut play = Play::default();
+    play.stretch(EndedBy::Timer, waits(IDLE, Call::Poll));
+    look(&mut play, WaitedFor::Either);
+    play.known.clear();
+    for _ in 0..4 {
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Poll));
+    }
+    let told: Vec<[bool; 3]> =
+        play.known.iter().map(|known| [known.is_bounded, known.is_asked_for, known.is_sure()]).collect();
+    assert_eq!(told, [[false; 3]; 4]);
+}
+
+/// A worker of a pool is handed its requests by a queue: what it waits for within one may be the next one, unless it waits for nothing.
+#[test]
+fn a_request_of_a_pools_worker_is_known_to_be_whole_only_if_it_waits_for_nobody() {
+    for asks in [false, true] {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Futex));
+        play.known.clear();
+        for _ in 0..3 {
+            if asks {
+                play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
+            }
+            play.stretch(EndedBy::Thread, waits(IDLE, Call::Futex));
+        }
+        let told: Vec<[bool; 2]> = play.known.iter().map(|known| [known.is_bounded, known.is_sure()]).collect();
+        assert_eq!(told, [[!asks, false]; 3], "asks: {asks}");
+    }
+}
+
 /// Of a list nobody tells what is in it: in a program that accepts connections, it is those.
 #[test]
 fn a_list_of_several_things_is_for_requests_where_the_program_accepts_connections() {
