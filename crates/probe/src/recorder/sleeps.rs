@@ -57,12 +57,12 @@ impl Sleeps {
             let count = if before_ns.abs_diff(after_ns) <= EXACT_NS { &mut self.regular } else { &mut self.irregular };
             *count = count.saturating_add(1);
             self.note_step(before_ns, after_ns);
-            match last.length_ns.abs_diff(sleep.length_ns) {
-                // Where the work in between takes equally long, either way of sleeping looks so.
-                ..=SAME_LENGTH_NS if before_ns.abs_diff(after_ns) <= SAME_STEP_NS => {}
-                ..=SAME_LENGTH_NS => self.for_a_while = self.for_a_while.saturating_add(1),
-                ..=OTHER_LENGTH_NS => {}
-                _ => self.of_another_length = self.of_another_length.saturating_add(1),
+            let differs_ns = last.length_ns.abs_diff(sleep.length_ns);
+            // Where the work in between takes equally long, either way of sleeping looks so.
+            if differs_ns <= SAME_LENGTH_NS && before_ns.abs_diff(after_ns) > SAME_STEP_NS {
+                self.for_a_while = self.for_a_while.saturating_add(1);
+            } else if differs_ns > OTHER_LENGTH_NS {
+                self.of_another_length = self.of_another_length.saturating_add(1);
             }
             if self.for_a_while.saturating_add(self.of_another_length) > MAX_REMEMBERED {
                 self.for_a_while /= 2;
