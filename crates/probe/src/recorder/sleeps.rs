@@ -15,7 +15,7 @@ const MIN_PERIOD_NS: u64 = 50_000;
 const TO_OTHERS: u32 = 8;
 /// After so many lengths that tell something, the earlier ones count half: a thread may do something else by then, such as its work after
 /// it has waited for it to begin.
-const MAX_REMEMBERED: u32 = 16;
+const MAX_REMEMBERED: u32 = 8;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
 
