@@ -114,3 +114,39 @@ fn a_pause_after_a_cycle_is_no_certain_overrun() {
     assert_eq!((count.own_overruns_between(), count.longest_ns), ((20, 40), 5_130_000), "{count:?}");
     assert_eq!(count.longest_paused_ns, 1_000_365_000, "{count:?}");
 }
+
+/// The grid of most of its cycles is not that of the rest.
+#[test]
+fn a_loop_that_moves_its_offset_near_an_end_keeps_all_its_cycles() {
+    // After how many of its 1,000 cycles, by how much, and whether each cycle sleeps on its way.
+    let moves = [
+        (980, 300_000, false),
+        (950, 100_000, false),
+        (910, 500_000, false),
+        (910, 300_000, false),
+        (980, 10_000, false),
+        (20, 300_000, false),
+        (90, 500_000, false),
+        (1_000, 0, false),
+        (1_000, 0, true),
+        (980, 300_000, true),
+        (910, 300_000, true),
+    ];
+    for (from, shift, sleeps) in moves {
+        let (mut wakeups, mut due, mut overruns) = (Vec::new(), MS, 0);
+        for cycle in 0..1_000_u64 {
+            due += if cycle == from { shift } else { 0 };
+            let work = if cycle % 10 == 5 { 1_300_000 } else { 200_000 };
+            overruns += u64::from(work > MS);
+            wakeups.push((due, work));
+            if sleeps {
+                wakeups.push((due + LATE + work + 20_000 + cycle * 3_001 % 40_000, 50_000));
+            }
+            due += (LATE + work).div_ceil(MS) * MS;
+        }
+        let found = counted(MS, &wakeups).map(|count| (count.cycles, count.overruns));
+        // With sleeps on the way, nothing tells which timers off the grid begin a cycle.
+        let expected = (!sleeps || from == 1_000).then_some((1_000, overruns));
+        assert_eq!(found, expected, "from {from} on by {shift} ns, {sleeps}");
+    }
+}

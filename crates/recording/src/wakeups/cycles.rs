@@ -106,6 +106,9 @@ impl Thread {
         let counted = |series: Series| series.finish(period_ns, unseen);
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
         let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
+        let is_moved = self.grids.split_first().is_some_and(|((grid, _), others)| {
+            grid.is_over(period_ns) || others.iter().any(|(other, _)| grid.is_after(other, period_ns))
+        });
         let (timers, is_once) = (self.timers.count, self.wakes_once(period_ns));
         let periods = self.timers.periods(period_ns);
         // Timers that stray from their grid wake it all the same.
@@ -116,7 +119,7 @@ impl Thread {
         }
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
         if let Some((grid, series)) = kept {
-            let is_alone = next * 2 <= grid.points;
+            let is_alone = next * 2 <= grid.points && !is_moved;
             if !is_once || (is_alone && grid.is_exact(timers)) {
                 let periods = grid.periods(period_ns);
                 return is_alone.then(|| {

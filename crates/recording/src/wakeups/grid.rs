@@ -26,6 +26,8 @@ pub(super) struct Grid {
     /// How many of its last points in a row came more than a period after the one before, with timers off the grid in between,
     /// and the most that did.
     apart: (u64, u64),
+    /// How many timers that were not meant for it came since its last point, and when the last of them was due.
+    after: (u64, u64),
 }
 
 impl Grid {
@@ -39,6 +41,7 @@ impl Grid {
             timers: (timer, timer),
             is_off: false,
             apart: (0, 0),
+            after: (0, due_ns),
         }
     }
 
@@ -52,6 +55,7 @@ impl Grid {
             self.is_off = false;
             self.points += 1;
             (self.due_ns.1, self.timers.1) = (due_ns, timer);
+            self.after = (0, due_ns);
             return true;
         }
         let is_near = self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID;
@@ -59,6 +63,9 @@ impl Grid {
         self.near += u64::from(is_near);
         self.beside += u64::from(is_beside);
         self.is_off |= !is_beside;
+        if !is_near {
+            self.after = (self.after.0 + 1, due_ns);
+        }
         is_beside
     }
 
@@ -76,6 +83,19 @@ impl Grid {
     pub(super) fn is_left(&self) -> bool {
         let most = self.apart.1;
         most >= MIN_PERIODS && most.saturating_mul(LEFT) >= self.points && most * 10 <= self.points * 9
+    }
+
+    /// Whether the thread's timers went on beside it after its last point, about once in a period: it moved to another grid.
+    pub(super) fn is_over(&self, period_ns: u64) -> bool {
+        let (timers, last_ns) = self.after;
+        let periods = periods_between((self.due_ns.1, last_ns), period_ns) - 1;
+        periods >= MIN_PERIODS && timers * 2 >= periods
+    }
+
+    /// Whether the thread kept this other grid before its first point, and moved from there to it.
+    pub(super) fn is_after(&self, other: &Grid, period_ns: u64) -> bool {
+        let periods = other.periods(period_ns);
+        other.timers.1 < self.timers.0 && periods >= MIN_PERIODS && other.points * 2 >= periods
     }
 
     /// From its first point to its last.
