@@ -407,7 +407,7 @@ fn a_loop_that_catches_up_overruns_in_each_period_that_it_missed() {
     let catches_up = "69,997 periods began before the previous cycle had ended, and each is an overrun";
     let skips = "loop fifo:80 was seen to skip periods that it missed: 69,997 periods began before the previous cycle had ended, in 60 overruns.";
     let unknown = "nothing shows whether it catches up, as is assumed here: if it skips such periods, there were 60 overruns, one every 2.17 s.";
-    let some = "was seen to make up for up to 3 periods in a row and to drop others: 69,997 periods began before the previous cycle had \
+    let some = "was seen to make up for about 3 periods in a row, or more, and to drop others: 69,997 periods began before the previous cycle had \
                 ended, in 60 long cycles. 60 to 69,997 or more of at least 60,000 cycles took too long, and 210 are counted here, up to 4 for \
                 each.";
     for (count, misses, every_s, words) in [

@@ -160,7 +160,7 @@ fn how_counted(name: &str, group: &Group) -> Option<String> {
             )
         }
         AfterOverrun::MakesUpFor(limit) => format!(
-            "{name} was seen to make up for up to {} in a row and to drop others: {missed} began before the previous cycle had ended, in \
+            "{name} was seen to make up for about {} in a row, or more, and to drop others: {missed} began before the previous cycle had ended, in \
              {}. {} took too long, and {} are counted here, up to {} for each.",
             counted(limit, "period"),
             counted(cycles.certain, "long cycle"),

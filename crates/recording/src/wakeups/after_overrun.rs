@@ -7,7 +7,8 @@ pub enum AfterOverrun {
     CatchesUp,
     /// It goes on with the next period: however many began, that is one overrun.
     Skips,
-    /// It was seen to work off the cycles of up to so many of them, and to drop others. It may make up for more.
+    /// It was seen to work off the cycles of up to about so many of them, and to drop others. By its CPU time: if those that
+    /// it makes up for cost less than usual, there are more. It may also make up for more after other delays.
     MakesUpFor(u64),
     /// No overrun shows which.
     Unknown,
@@ -24,7 +25,7 @@ impl AfterOverrun {
         }
     }
 
-    /// For up to how many periods in a row it was seen to make up, where it was seen to drop others.
+    /// For about how many periods in a row it was seen to make up, or more, where it was seen to drop others.
     pub fn limit(self) -> Option<u64> {
         match self {
             AfterOverrun::MakesUpFor(limit) => Some(limit),

@@ -203,7 +203,7 @@ pub(crate) struct CyclesRow<'a> {
     after_overrun: &'static str,
     /// Cycles that were due while their thread, asleep until then, was stopped, frozen or kept from every CPU.
     held: u64,
-    /// Where it was seen to make up for some and to drop others: for up to how many in a row.
+    /// Where it was seen to make up for some and to drop others: for about how many in a row, or more, by its CPU time.
     makes_up_for: Option<u64>,
     /// The overruns that are certain, as the loop itself would count them; where it is unknown what it does, as if it
     /// caught up; where it was seen to make up for some of the periods, these are counted too, up to so many for each long

@@ -348,7 +348,7 @@ fn what_becomes_of_them(after: Option<AfterOverrun>, not_made_up: u64) -> String
         Some(AfterOverrun::CatchesUp) => "The loop was seen to catch up: each of these is an overrun.".to_owned(),
         Some(AfterOverrun::Skips) => "The loop was seen to skip these: each run of them is one overrun.".to_owned(),
         Some(AfterOverrun::MakesUpFor(limit)) => format!(
-            "The loop was seen to make up for up to {} in a row and to drop others: each run of them is at least one overrun.",
+            "The loop was seen to make up for about {} in a row, or more, and to drop others: each run of them is at least one overrun.",
             counted(limit, "period")
         ),
         Some(AfterOverrun::Unknown) | None => {

@@ -170,7 +170,7 @@ fn a_row_of_cycles_is_not_called_one() {
             of(0, 0, 1),
             "1 to 6 or more of at least 6,991",
             "the longest stretch without a wait that was seen 6.80 ms, up to 7 cycles in a row",
-            "The loop was seen to make up for up to 3 periods in a row and to drop others: each run of them is at least one overrun.",
+            "The loop was seen to make up for about 3 periods in a row, or more, and to drop others: each run of them is at least one overrun.",
             "up to 7 cycles in a row took 6.80 ms without a wait in between that was seen, and each of them that long at most",
             "longest without a wait us",
         ),
