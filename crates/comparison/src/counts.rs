@@ -222,6 +222,7 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         may_be_more: false,
         hidden: None,
         exposure: if untold.is_some() { 0 } else { exposure },
+        may_be_more_exposure: false,
         all,
         watched_ns,
         untold,
@@ -280,6 +281,7 @@ fn sum(runs: &[OfRun]) -> EventCount {
             may_be_more: sum.may_be_more || run.count.may_be_more,
             hidden: sum.hidden.zip(run.count.at_most()).map(|(sum, most)| sum.saturating_add(most - run.count.events)),
             exposure: sum.exposure.saturating_add(run.count.exposure),
+            may_be_more_exposure: sum.may_be_more_exposure || run.count.may_be_more_exposure,
             ..sum
         },
     );

@@ -39,9 +39,17 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
 /// The cycles of the loops of this name that took too long.
 pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
     let sum = sum(run, name);
-    let OverrunCount { least, most, may_be_more, cycles, .. } = sum.overrun_count();
+    let OverrunCount { least, most, may_be_more, cycles, may_be_more_cycles, .. } = sum.overrun_count();
     let hidden = sum.hidden_overruns();
-    let count = EventCount { events: most, least, may_be_more, hidden, exposure: cycles, ..EventCount::default() };
+    let count = EventCount {
+        events: most,
+        least,
+        may_be_more,
+        hidden,
+        exposure: cycles,
+        may_be_more_exposure: may_be_more_cycles,
+        ..EventCount::default()
+    };
     OfRun { count, in_time: in_time(run, name) }
 }
 

@@ -243,6 +243,7 @@ fn where_wakeups_were_not_seen_there_may_be_more_overruns() {
     let [row] = &found[..] else { panic!("{found:?}") };
     assert_eq!((row.a.least, row.a.events, row.a.may_be_more), (45, 348, true), "{row:?}");
     assert_eq!((row.b.least, row.b.events, row.b.may_be_more), (27, 27, false), "{row:?}");
+    assert_eq!([row.a.may_be_more_exposure, row.b.may_be_more_exposure], [true, false], "{row:?}");
 }
 
 #[test]

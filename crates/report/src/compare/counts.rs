@@ -60,7 +60,10 @@ pub(crate) fn side(row: &CountComparison, count: &EventCount) -> String {
 
 pub(crate) fn out_of(row: &CountComparison, count: &EventCount) -> String {
     match (&row.what, count.watched_ns) {
-        (Counted::Cycles { .. } | Counted::Periods { .. }, _) => grouped(count.exposure),
+        (Counted::Cycles { .. } | Counted::Periods { .. }, _) => {
+            let at_least = if count.may_be_more_exposure { "at least " } else { "" };
+            format!("{at_least}{}", grouped(count.exposure))
+        }
         (Counted::Requests { .. }, Some(watched_ns)) => {
             format!("{} in {}", grouped(count.exposure), format_ns(watched_ns))
         }
@@ -172,6 +175,8 @@ struct SideCountRow {
     may_be_more: bool,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
+    /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
+    may_be_more_cycles: bool,
     /// Out of how many periods; null for others.
     periods: Option<u64>,
     /// In how much time; null for others than requests.
@@ -200,6 +205,7 @@ impl<'a> CountRow<'a> {
                 least: count.least,
                 may_be_more: count.may_be_more,
                 cycles: of("cycles"),
+                may_be_more_cycles: count.may_be_more_exposure,
                 periods: of("periods"),
                 watched_ns: count.watched_ns.or_else(|| of("requests")),
                 blocks: of("underruns"),

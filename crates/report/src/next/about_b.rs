@@ -15,12 +15,13 @@ const UNDOABLE: [(&str, &str); 5] = [
 
 /// What B has left of what it has fewer of, to follow a purpose.
 pub(super) fn left_in_words(row: &CountComparison) -> String {
-    let EventCount { events, least, may_be_more, exposure, .. } = row.b;
+    let EventCount { events, least, may_be_more, exposure, may_be_more_exposure, .. } = row.b;
     let often = range_in_words(least, events, may_be_more);
     match &row.what {
         Counted::Cycles { period_ns, .. } => {
             let (cycles, period) = (counted(exposure, "cycle"), format_ns(*period_ns));
-            format!(": {often} of {cycles} took longer than {period}")
+            let at_least = if may_be_more_exposure { "at least " } else { "" };
+            format!(": {often} of {at_least}{cycles} took longer than {period}")
         }
         Counted::Periods { period_ns, .. } => {
             let (periods, period) = (counted(exposure, "period"), format_ns(*period_ns));

@@ -201,3 +201,22 @@ fn requests_that_may_have_been_slow_are_no_sure_ones() {
     );
     assert!(many.starts_with("These runs show no difference in the share of requests"), "{many}");
 }
+
+/// A loop that may catch up, or wakeups that were not seen: the cycles are at least so many, as the report of one run says.
+#[test]
+fn cycles_that_may_have_been_more_are_at_least_so_many() {
+    for (a, b, on) in [
+        (false, false, "0 of 51,745 on B, 25 of 47,692 on A"),
+        (true, false, "0 of 51,745 on B, 25 of at least 47,692 on A"),
+        (true, true, "0 of at least 51,745 on B, 25 of at least 47,692 on A"),
+    ] {
+        let what = Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+        let mut found = row(what, (25, 47_692), (0, 51_745), [None, Some(0.0), Some(0.3)], Outcome::Better);
+        (found.a.may_be_more_exposure, found.b.may_be_more_exposure) = (a, b);
+        let said = sentence(&found, Standing::Systems);
+        assert!(said.contains(&format!(": {on} (")), "{said}");
+        let told = serde_json::to_value(CountRow::new(&found)).unwrap();
+        let is_more = |side: &str| told[side]["may_be_more_cycles"].as_bool();
+        assert_eq!([is_more("a"), is_more("b")], [Some(a), Some(b)], "{told}");
+    }
+}
