@@ -62,6 +62,35 @@ fn the_longest_cycle_is_between_what_is_certain_and_the_longest_stretch() {
     }
 }
 
+/// Stopped in its sleep, and woken once for the stop and once to go on: what it does then is the next cycle. After half of a cycle's
+/// work the sleep is part of it.
+#[test]
+fn a_stop_after_a_cycle_is_no_certain_part_of_the_longest() {
+    let events: &[(u64, &[u64])] = &[(4_870_000, &[]), (2_500_000, &[]), (3_900_000, &[])];
+    let wakeup = |expected_ns, total_ns, work| Wakeup {
+        tid: 7,
+        expected_ns,
+        total_ns,
+        work_ns: Some(work),
+        executed_ns: Some(work),
+        ..Wakeup::default()
+    };
+    for (work, least) in [(WORK, 5_300_000 + WORK), (WORK / 2, 6_300_000 + WORK / 2)] {
+        let (wakeups, _) = play(0, events);
+        let due = wakeups.last().map_or(0, |wakeup| wakeup.expected_ns) + MS;
+        let mut cycles = Cycles::new(MS);
+        wakeups.iter().for_each(|wakeup| cycles.take(wakeup, true));
+        cycles.take(&wakeup(due, LATE, work), true);
+        cycles.take(&wakeup(due + 500_000, 20_000, 10_000), false);
+        cycles.take(&wakeup(due + 6_300_000, 0, work), false);
+        cycles.take(&wakeup(due + 7 * MS, LATE, WORK), true);
+        let count = cycles.finish(|_| 0).next().unwrap().1;
+        let most = 6_300_000 + work;
+        assert_eq!((count.longest_at_least_ns(MS), count.longest_ns), (least, most), "{work}: {count:?}");
+        assert!(count.longest_slept, "{work}: {count:?}");
+    }
+}
+
 #[test]
 fn a_cycle_of_a_loop_that_skips_periods_is_one_however_long() {
     let events: &[(u64, &[u64])] = &[(4_870_000, &[]), (2_500_000, &[]), (0, &[11_000_000]), (900_000, &[])];

@@ -25,8 +25,8 @@ pub struct CycleCount {
     pub longest_slept: bool,
     /// The longest that certainly was one cycle, ns: of a stretch that may be several, the time until the first of them began.
     pub longest_single_ns: u64,
-    /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods. Where wakeups were not seen, only of
-    /// those in which the thread did not sleep.
+    /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods; without the period before a stop, if its
+    /// thread may have been stopped after its cycle. Where wakeups were not seen, only of those in which the thread did not sleep.
     pub longest_skipping_ns: u64,
     /// Overruns only if a sleep of more than two periods by a timer of the thread's own was part of the cycle and not a pause after it.
     pub paused: u64,

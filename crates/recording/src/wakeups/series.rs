@@ -48,6 +48,8 @@ pub(super) struct Series {
     usual: Usual,
     /// The longest that certainly was one cycle, and the longest in which the thread did not sleep, ns.
     longest_ns: (u64, u64),
+    /// The longest if each stretch is one cycle, without what may have come before a stop, ns.
+    longest_skipping_ns: u64,
     /// What long stretches show. Most threads have none, and there may be no room for it.
     evidence: Option<Box<CatchUpEvidence>>,
     /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
@@ -69,7 +71,7 @@ pub(super) struct Open {
     paused_ns: Option<u64>,
     /// Whether it ended then.
     ends: bool,
-    /// Whether a timer of the thread's own began it.
+    /// Whether a timer of the thread's own began it, and none ended a sleep within it.
     by_timer: bool,
     /// Whether the thread was held when it was due.
     held: bool,
@@ -109,6 +111,7 @@ impl Series {
                 |slept_ns: &u64| wakeup.expected_ns.saturating_sub(*slept_ns) > period_ns.saturating_mul(LONG_PERIODS);
             open.paused_ns = open.paused_ns.or_else(|| open.slept_ns.filter(is_pause).filter(|_| is_by_timer));
             open.slept_ns = slept_ns;
+            open.by_timer &= !is_by_timer;
         }
     }
 
@@ -159,6 +162,8 @@ impl Series {
             self.count.take_pause((own_ns, length_ns), missed.unwrap_or(0).saturating_sub(own_missed), period_ns);
         }
         self.take_longest(open, own_ns, own_missed == 0 || own_ns <= period_ns);
+        let before_ns = if slept && self.may_be_stopped(&open) { period_ns } else { 0 };
+        self.longest_skipping_ns = self.longest_skipping_ns.max(own_ns.saturating_sub(before_ns));
         if is_certain && !open.ends {
             self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
             self.note(|evidence| evidence.take_certain(own_missed));
@@ -172,6 +177,13 @@ impl Series {
             // Its first sleep may have been the one for the next cycle, and what ended that a stop.
             self.not_made_up(u64::from(!is_certain));
         }
+    }
+
+    /// Whether the first sleep of a cycle may have been the one for the next, in which the thread was stopped: it had executed as much
+    /// as others do, and no timer of its own woke it again. What it did then is that next cycle, which was due a period later.
+    fn may_be_stopped(&self, open: &Open) -> bool {
+        let is_whole = open.executed_ns.is_some_and(|executed_ns| self.usual.is_whole(executed_ns));
+        open.by_timer && is_whole
     }
 
     /// Takes a stretch of this length, ns, and whether it is one cycle for certain. One that is longer than a period, and in which periods
@@ -275,6 +287,7 @@ impl Series {
             let cycles = cycle.missed.saturating_add(1);
             self.count.take(cycle.length_ns, (cycle.missed, cycles), false, period_ns);
             self.count.certain += 1;
+            self.longest_skipping_ns = self.longest_skipping_ns.max(cycle.length_ns);
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);
             evidence.take_certain(cycle.missed);
@@ -291,7 +304,7 @@ impl Series {
             limit: shown.limit,
             made_up_at_most,
             longest_single_ns: self.longest_ns.0,
-            longest_skipping_ns: if unseen == 0 { self.count.longest_ns } else { self.longest_ns.1 },
+            longest_skipping_ns: if unseen == 0 { self.longest_skipping_ns } else { self.longest_ns.1 },
             starved_within: self.within,
             ..self.count
         };

@@ -62,7 +62,11 @@ impl LoopCycles {
                     Some(row) => {
                         format!(" Over the limit: {row}, and each of them that long at most; {allowed} is allowed.")
                     }
-                    None => format!(" Over the limit: the longest cycle took {found}; {allowed} is allowed."),
+                    None => {
+                        let is_at_most = self.longest_count().is_some_and(|count| count.longest_slept);
+                        let at_most = if is_at_most { "at most " } else { "" };
+                        format!(" Over the limit: the longest cycle took {at_most}{found}; {allowed} is allowed.")
+                    }
                 }
             }
             Some(_) => String::new(),
@@ -74,7 +78,10 @@ impl LoopCycles {
         let row = self.longest_count().and_then(row_without_a_wait);
         let row = row.unwrap_or_else(|| {
             let longest = self.longest_ns().map_or_else(String::new, format_ns);
-            format!("what took {longest} may be several cycles, between which wakeups were not seen")
+            match self.longest_count().is_some_and(|count| count.unseen == 0 && count.longest_slept) {
+                true => format!("what took {longest} may be two cycles, between which its thread was stopped"),
+                false => format!("what took {longest} may be several cycles, between which wakeups were not seen"),
+            }
         });
         let at_least = match self.by_name.values().map(|count| self.at_least_ns(count)).max() {
             None | Some(0) => String::new(),
@@ -214,6 +221,7 @@ fn longest_in_words(count: &CycleCount) -> String {
         (Some(row), _) if count.longest_slept => format!("the longest stretch seen lasting at most {longest}, {row}"),
         (Some(row), _) => format!("the longest stretch {} {longest}, {row}", count.without_waiting()),
         (None, 0) => format!("{longest} at most"),
+        (None, _) if count.longest_slept => format!("the longest seen lasting at most {longest}"),
         (None, _) => format!("the longest seen {longest}"),
     }
 }

@@ -221,6 +221,21 @@ fn a_limit_between_the_longest_cycle_and_the_longest_stretch_cannot_be_judged() 
     let skips = |count: &mut CycleCount| (count.skipped, count.longest_skipping_ns) = (10, 6_800_000);
     let one = " Over the limit: the longest cycle took 6.80 ms; 2.00 ms is allowed.";
     check(&skips, 2_000_000, (longest, true), one);
+    let stopped = |count: &mut CycleCount| (count.longest_slept, count.longest_skipping_ns) = (true, 5_800_000);
+    check(
+        &stopped,
+        5_700_000,
+        (longest, true),
+        " Over the limit: the longest cycle took at most 6.80 ms; 5.70 ms is allowed.",
+    );
+    check(
+        &stopped,
+        6_000_000,
+        (None, false),
+        " The limit on the cycles cannot be judged: what took 6.80 ms may be two cycles, between which its thread was stopped, and the longest \
+         cycle at least 5.80 ms; 6.00 ms is allowed.",
+    );
+    // Nor is it known where wakeups were not seen.
     let slept = |count: &mut CycleCount| (count.unseen, count.longest_skipping_ns) = (4, 2_000_000);
     check(
         &slept,
