@@ -188,7 +188,7 @@ impl Attempt {
         let is_work_of_all = executed_ns.saturating_mul(4) >= kind.usual_ns.saturating_mul(due).saturating_mul(3);
         let (not_ended, others) = (Jobs { missing: 1, ..Jobs::default() }, due - 1);
         match habits.when_behind() {
-            // The others come when it has ended.
+            // The next one comes after it has ended and slept.
             _ if habits.keeps_grid() == Some(false) => Judged { jobs: not_ended, ..Judged::default() },
             WhenBehind::PassesOver => Judged { jobs: Jobs { missing: due, ..Jobs::default() }, ..Judged::default() },
             WhenBehind::Unknown if !is_work_of_all || habits.may_be_one_long_job(executed_ns) => {
@@ -228,18 +228,27 @@ impl Attempt {
         let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
-        let is_missing = accounted + accounted / 10 + 1 < expected || self.is_silent(now_ns);
-        let missing = if is_missing { expected.saturating_sub(accounted).max(1) } else { 0 };
-        match self.awake_ns.filter(|_| self.is_silent(now_ns) && self.unseen == 0) {
+        let is_silent = self.is_silent(now_ns);
+        let is_short = accounted + accounted / 10 + 1 < expected || is_silent;
+        let short = if is_short { expected.saturating_sub(accounted).max(1) } else { 0 };
+        let mut slow = 0;
+        match self.awake_ns.filter(|_| is_silent && self.unseen == 0) {
             Some(executed_ns) => {
-                all.add(self.while_awake(missing, executed_ns));
+                all.add(self.while_awake(short, executed_ns));
                 self.worst_response_ns = self.worst_response_ns.max(now_ns.saturating_sub(self.heard_ns));
             }
-            None => all.jobs.missing += missing,
+            // It sleeps after each job, however long that took: none is due but the next one.
+            None if self.habits.keeps_grid() == Some(false) => {
+                let missing = u64::from(is_silent);
+                all.jobs.missing += missing;
+                slow = short - missing;
+            }
+            None => all.jobs.missing += short,
         }
         AttemptCounts::new(all.jobs, all.by_host, self.worst_response_ns)
             .with_unseen(unseen)
             .with_stretches(all.unclear, all.caught_up)
+            .with_slow(slow)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct AttemptCounts {
     /// Besides the jobs.
     unclear: u64,
     caught_up: u64,
+    /// Besides the jobs.
+    slow: u64,
     worst_response_ns: u64,
 }
 
@@ -46,6 +48,7 @@ impl AttemptCounts {
             unseen: 0,
             unclear: 0,
             caught_up: 0,
+            slow: 0,
             worst_response_ns,
         }
     }
@@ -61,6 +64,12 @@ impl AttemptCounts {
     #[must_use]
     pub fn with_stretches(self, unclear: u64, caught_up: u64) -> AttemptCounts {
         AttemptCounts { unclear, caught_up, ..self }
+    }
+
+    /// The same of a loop that began so many jobs fewer than its period allows, since it was slower.
+    #[must_use]
+    pub fn with_slow(self, slow: u64) -> AttemptCounts {
+        AttemptCounts { slow, ..self }
     }
 
     /// What became of the jobs.
@@ -91,6 +100,12 @@ impl AttemptCounts {
         self.caught_up
     }
 
+    /// How many jobs fewer began than the period allows, in a loop that sleeps for the same time after each job: it is slower, and
+    /// skips none. Not among [`AttemptCounts::jobs`].
+    pub fn slow(&self) -> u64 {
+        self.slow
+    }
+
     /// How many jobs may have failed or not: those that were not seen, and those that are unclear.
     pub fn undecided(&self) -> u64 {
         self.unseen.saturating_add(self.unclear)
@@ -107,26 +122,33 @@ impl AttemptCounts {
         self.jobs.failed() - self.by_host
     }
 
+    /// Whether the setting was not enough, whatever became of the undecided jobs: a job failed for which the host does not account, or the
+    /// loop was slower.
+    pub fn has_failed(&self) -> bool {
+        self.failures() > 0 || self.slow > 0
+    }
+
     /// Whether any job tells of the setting: one that was on time, or one that failed for which the host does not account.
     pub fn has_jobs(&self) -> bool {
         self.jobs.on_time > 0 || self.failures() > 0
     }
 
-    /// Whether it says anything of the setting, whatever became of the undecided jobs: with a failure it does; otherwise only if there
-    /// are none of these and [`AttemptCounts::has_jobs`].
+    /// Whether it says anything of the setting, whatever became of the undecided jobs: if it [failed](AttemptCounts::has_failed) it does;
+    /// otherwise only if there are none of these and [`AttemptCounts::has_jobs`].
     pub fn is_judged(&self) -> bool {
-        self.failures() > 0 || self.succeeded()
+        self.has_failed() || self.succeeded()
     }
 
     /// Whether it is made again: the host took the CPU from jobs, or some were not seen, and neither says anything of the setting. One
     /// in which the thread was behind does: made again until it was not, it would show the setting better than it is.
     pub fn is_repeated(&self) -> bool {
-        self.by_host > 0 || self.unseen > 0 && self.unclear == 0 && self.failures() == 0
+        self.by_host > 0 || self.unseen > 0 && self.unclear == 0 && !self.has_failed()
     }
 
-    /// Whether there were jobs, and every one was seen to be on time, except for those that the host held up.
+    /// Whether there were jobs, none fewer than the period allows, and every one was seen to be on time, except for those that the host
+    /// held up.
     pub fn succeeded(&self) -> bool {
-        self.jobs.on_time > 0 && self.failures() == 0 && self.undecided() == 0
+        self.jobs.on_time > 0 && !self.has_failed() && self.undecided() == 0
     }
 
     /// Adds another's.
@@ -138,6 +160,7 @@ impl AttemptCounts {
         self.unseen += other.unseen;
         self.unclear += other.unclear;
         self.caught_up += other.caught_up;
+        self.slow += other.slow;
         self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
     }
 }
@@ -179,6 +202,20 @@ mod tests {
             prop_assert_eq!(sum.jobs().failed(), sum.failures() + sum.by_host());
             prop_assert!(!sum.succeeded() || (sum.is_judged() && sum.failures() == 0));
         }
+    }
+
+    #[test]
+    fn a_loop_that_is_slower_has_failed_although_no_job_was_late() {
+        let on_time = AttemptCounts::new(Jobs { on_time: 140, ..Jobs::default() }, 0, 6_000);
+        let slow = on_time.with_slow(57);
+        let judged = |counts: AttemptCounts| (counts.has_failed(), counts.is_judged(), counts.succeeded());
+        assert_eq!(judged(on_time), (false, true, true));
+        assert_eq!(judged(slow), (true, true, false));
+        assert!(!slow.with_unseen(3).is_repeated() && judged(slow.with_unseen(3)) == (true, true, false));
+        assert_eq!((slow.failures(), slow.jobs().all(), slow.undecided()), (0, 140, 0));
+        let mut sum = on_time;
+        sum.add(&slow);
+        assert_eq!((sum.slow(), sum.succeeded()), (57, false));
     }
 
     #[test]

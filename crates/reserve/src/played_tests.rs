@@ -207,3 +207,46 @@ fn jobs_of_a_loop_that_catches_up_and_is_never_done_are_late() {
     });
     assert_eq!((unseen, unclear), (jobs(0, 10), 0));
 }
+
+/// Activations within so many ms of a loop that sleeps for 8 ms after each job of about 2 ms, which takes so many hundredths of its CPU time.
+fn sleeps_for_the_same_time(slowness: u64, length_ms: u64) -> Vec<Activation> {
+    let (mut released_ns, mut number) = (0, 0);
+    let mut activations = Vec::new();
+    while released_ns < length_ms * MS {
+        let executed_ns = 2 * MS + number % 7 * 40 * US;
+        let finished_ns = released_ns + 5 * US + executed_ns * slowness / 100;
+        activations.push(Activation { released_ns, latency_ns: 5 * US, finished_ns, executed_ns });
+        released_ns = finished_ns + 8 * MS;
+        number += 1;
+    }
+    activations
+}
+
+#[test]
+fn a_loop_that_sleeps_for_the_same_time_after_each_job_is_slow_and_misses_none() {
+    let job = job(10 * MS + 125 * US, 2_240 * US);
+    let judged = |activations: &[Activation], length_ms: u64| {
+        let mut attempt = Attempt::begin(job, 0);
+        activations.iter().for_each(|activation| attempt.take(activation, 0));
+        attempt.end(length_ms * MS)
+    };
+    let as_found = judged(&sleeps_for_the_same_time(100, 2_000), 2_000);
+    assert!(as_found.succeeded() && as_found.slow() == 0, "{as_found:?}");
+    // Each job takes three times as long, and is on time; or six times as long, and is late.
+    for (slowness, is_late) in [(300, false), (600, true)] {
+        let activations = sleeps_for_the_same_time(slowness, 2_000);
+        let came = activations.len() as u64;
+        let counts = judged(&activations, 2_000);
+        let expected = if is_late { (0, came) } else { (came, 0) };
+        let Jobs { on_time, late, missing } = counts.jobs();
+        assert_eq!(((on_time, late), missing, counts.unclear()), (expected, 0, 0), "{slowness}: {counts:?}");
+        let usual = 2_000 * MS / job.period_ns;
+        assert!(counts.slow() > 0 && (usual - 10..=usual).contains(&(came + counts.slow())), "{slowness}: {counts:?}");
+        assert!(counts.is_judged() && !counts.succeeded(), "{slowness}: {counts:?}");
+    }
+    // It ended in the middle: the next one never came, and none was due after that.
+    let activations = sleeps_for_the_same_time(100, 1_000);
+    let counts = judged(&activations, 2_000);
+    assert_eq!((counts.jobs().missing, counts.jobs().on_time), (1, activations.len() as u64), "{counts:?}");
+    assert!(counts.slow() > 80 && !counts.succeeded(), "{counts:?}");
+}

@@ -77,7 +77,7 @@ pub fn after_reserve_together(report: &TogetherReport<'_>, competitors: &[String
         .collect();
     let mut steps = Vec::new();
     // One that had late jobs among the others would have them again.
-    let has_failed = report.rows.iter().any(|row| row.reservation.is_some() && row.with.0.failures() > 0);
+    let has_failed = report.rows.iter().any(|row| row.reservation.is_some() && row.with.0.has_failed());
     if !reserved.is_empty() && !has_failed {
         let mix = format!("sudo punctual device mix {}{beside}", shell_word(&reserved.join(",")));
         steps.push(NextStep::new("runs them with their reservations", mix));
@@ -126,7 +126,7 @@ pub fn after_reserve_phases(
         return in_less_time(words).into_iter().collect();
     }
     // With what had late jobs when it was measured again the device would have them again.
-    let has_failed = report.proof.as_ref().is_some_and(|proof| proof.with.failures() > 0);
+    let has_failed = report.proof.as_ref().is_some_and(|proof| proof.with.has_failed());
     let found: Option<Vec<Reservation>> = report.rows.iter().map(|row| row.reservation).collect();
     let found = found.filter(|_| !has_failed);
     let written = every_value(words, "--phases").join(",");

@@ -105,6 +105,8 @@ pub(super) struct CountsRow {
     on_time: u64,
     late: u64,
     missing: u64,
+    /// Besides the jobs: how many fewer began than the period allows, in a loop that sleeps for the same time after each job.
+    slow: u64,
     /// How many of the late and missing ones the host may account for.
     by_host: u64,
     /// Besides the jobs: how many more nobody saw, which were late or on time.
@@ -165,6 +167,7 @@ pub(super) fn counts(counts: &AttemptCounts) -> CountsRow {
         on_time,
         late,
         missing,
+        slow: counts.slow(),
         by_host: counts.by_host(),
         unseen: counts.unseen(),
         unclear: counts.unclear(),

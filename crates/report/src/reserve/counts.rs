@@ -4,9 +4,10 @@ use crate::layout::grouped;
 use punctual_recording::{agreeing, counted, format_ns};
 use punctual_reserve::{AttemptCounts, Jobs};
 
-/// The columns of a table of counts. Jobs that the host accounts for have a column if there are any, and so have those that were
-/// not seen and those that are unclear.
+/// The columns of a table of counts. Jobs that the host accounts for have a column if there are any, and so have those by which a loop
+/// was slower, those that were not seen and those that are unclear.
 pub(super) struct Columns {
+    slow: bool,
     by_host: bool,
     unseen: bool,
     unclear: bool,
@@ -17,8 +18,9 @@ pub(super) struct Columns {
 impl Columns {
     /// The columns for these counts.
     pub(super) fn of<'a>(counts: impl IntoIterator<Item = &'a AttemptCounts>) -> Columns {
-        let none = Columns { by_host: false, unseen: false, unclear: false, longest: "worst response" };
+        let none = Columns { slow: false, by_host: false, unseen: false, unclear: false, longest: "worst response" };
         counts.into_iter().fold(none, |columns, counts| Columns {
+            slow: columns.slow || counts.slow() > 0,
             by_host: columns.by_host || counts.by_host() > 0,
             unseen: columns.unseen || counts.unseen() > 0,
             unclear: columns.unclear || counts.unclear() > 0,
@@ -29,6 +31,7 @@ impl Columns {
     /// Their headings.
     pub(super) fn headings(&self) -> Vec<&'static str> {
         let mut headings = vec!["jobs", "late", "missing"];
+        headings.extend(self.slow.then_some("fewer"));
         headings.extend(self.by_host.then_some("by host"));
         headings.extend(self.unseen.then_some("not seen"));
         headings.extend(self.unclear.then_some("unclear"));
@@ -40,6 +43,7 @@ impl Columns {
     pub(super) fn cells(&self, counts: &AttemptCounts) -> Vec<String> {
         let jobs = counts.jobs();
         let mut cells = vec![grouped(jobs.all()), grouped(jobs.late), grouped(jobs.missing)];
+        cells.extend(self.slow.then(|| grouped(counts.slow())));
         cells.extend(self.by_host.then(|| grouped(counts.by_host())));
         cells.extend(self.unseen.then(|| grouped(counts.unseen())));
         cells.extend(self.unclear.then(|| grouped(counts.unclear())));
@@ -72,6 +76,9 @@ pub(crate) fn failed_of(counts: &AttemptCounts) -> (String, String) {
     let mut more = Vec::new();
     if missing > 0 {
         more.push(format!("{} never came", grouped(missing)));
+    }
+    if counts.slow() > 0 {
+        more.push(format!("{} fewer than its period allows, since the loop was slower", grouped(counts.slow())));
     }
     if counts.by_host() > 0 {
         more.push(format!("{} by the host", grouped(counts.by_host())));
@@ -113,6 +120,17 @@ pub(crate) fn undecided(unseen: u64, unclear: u64, late: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn jobs_by_which_a_loop_was_slower_are_told_apart_from_missing_ones() {
+        let alone = AttemptCounts::new(Jobs { on_time: 140, late: 2, missing: 0 }, 0, 11_000_000);
+        let slow = alone.with_slow(57);
+        let columns = Columns::of([&alone, &slow]);
+        assert_eq!(columns.headings(), ["jobs", "late", "missing", "fewer", "worst response"]);
+        assert_eq!([&alone, &slow].map(|counts| columns.cells(counts)[3].clone()), ["0", "57"]);
+        assert_eq!(failed_of(&slow).1, " (57 fewer than its period allows, since the loop was slower)");
+        assert_eq!(late_jobs(&slow).0, "2 of 142 jobs were late");
+    }
 
     #[test]
     fn what_the_host_accounts_for_has_a_column_only_where_it_does() {

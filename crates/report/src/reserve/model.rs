@@ -196,6 +196,14 @@ impl ReserveReport<'_> {
             notes.push(format!("Neither late nor on time: {} not seen. {OPEN_UNLESS_LATE}", jobs_that_were(unseen)));
         }
         notes.extend(self.in_a_row());
+        let slow = self.sum(AttemptCounts::slow);
+        if slow > 0 {
+            notes.push(format!(
+                "Slower: {} fewer than the period allows. The thread sleeps for the same time after each job, so one that takes longer \
+                 moves all that follow: none is skipped.",
+                counted(slow, "job")
+            ));
+        }
         notes
     }
 

@@ -8,7 +8,7 @@ impl ReserveReport<'_> {
     pub fn needs_no_reservation(&self) -> bool {
         let mut as_it_was = self.trials.iter().filter(|trial| trial.setting == Setting::AsItWas);
         self.is_proven()
-            && as_it_was.all(|trial| trial.counts.failures() == 0)
+            && as_it_was.all(|trial| !trial.counts.has_failed())
             && self.proof.as_ref().is_some_and(|proof| proof.before.succeeded())
     }
 }

@@ -4,7 +4,7 @@ use super::model::{ReserveEnd, ReserveReport};
 use super::words::setting_in_words;
 use crate::layout::thousandths;
 use punctual_recording::grouped;
-use punctual_reserve::{Class, MAX_SHARE_THOUSANDTHS, Setting, Trial};
+use punctual_reserve::{AttemptCounts, Class, MAX_SHARE_THOUSANDTHS, Setting, Trial};
 use std::cmp::Ordering;
 
 /// A job that may take longer has more buffers than a radio usually has.
@@ -35,7 +35,8 @@ impl ReserveReport<'_> {
         let counts = &self.best()?.counts;
         let longest_ns = counts.worst_response_ns();
         let is_near = longest_ns <= self.job.period_ns.saturating_mul(MAX_PERIODS);
-        let is_only_late = counts.failures() > 0 && counts.jobs().missing == 0 && counts.unclear() == 0;
+        let all_came = counts.jobs().missing == 0 && counts.slow() == 0 && counts.unclear() == 0;
+        let is_only_late = counts.failures() > 0 && all_came;
         (self.takes_its_period() && is_only_late && is_near).then_some(longest_ns)
     }
 
@@ -90,7 +91,11 @@ impl ReserveReport<'_> {
         ranked.sort_by(|one, other| fewer_failed(one, other));
         let of = |trial: &&Trial| {
             let (failed, all) = (grouped(trial.counts.failures()), grouped(trial.counts.jobs().all()));
-            format!("{}: {failed} of {all}", setting_in_words(trial.setting))
+            let fewer = match trial.counts.slow() {
+                0 => String::new(),
+                slow => format!(" and {} fewer", grouped(slow)),
+            };
+            format!("{}: {failed} of {all}{fewer}", setting_in_words(trial.setting))
         };
         let words: Vec<String> = ranked.iter().map(of).collect();
         Some(format!("Jobs late or missing in attempts, from the smallest share to the largest: {}.", words.join("; ")))
@@ -102,11 +107,16 @@ impl ReserveReport<'_> {
     }
 }
 
-/// Which of two trials had the smaller share of late and missing jobs.
+/// Which of two had the smaller share of jobs that were late or missing, or did not come since the loop was slower.
+fn smaller_share(one: &AttemptCounts, other: &AttemptCounts) -> Ordering {
+    let failed = |counts: &AttemptCounts| u128::from(counts.failures()) + u128::from(counts.slow());
+    let all = |counts: &AttemptCounts| u128::from(counts.jobs().all()) + u128::from(counts.slow());
+    (failed(one) * all(other)).cmp(&(failed(other) * all(one)))
+}
+
+/// Which of two trials had the smaller share of failures.
 fn fewer_failed(one: &Trial, other: &Trial) -> Ordering {
-    let part =
-        |failed: &Trial, jobs: &Trial| u128::from(failed.counts.failures()) * u128::from(jobs.counts.jobs().all());
-    part(one, other).cmp(&part(other, one))
+    smaller_share(&one.counts, &other.counts)
 }
 
 /// Which of two trials came nearer to being sufficient.
@@ -114,8 +124,7 @@ fn nearer(one: &Trial, other: &Trial) -> Ordering {
     let part = |part: u64, whole: u64| u128::from(part) * u128::from(whole);
     let succeeded =
         part(one.succeeded.into(), other.attempts.into()).cmp(&part(other.succeeded.into(), one.attempts.into()));
-    let (its, others) = (&one.counts, &other.counts);
-    succeeded.then(part(others.failures(), its.jobs().all()).cmp(&part(its.failures(), others.jobs().all())))
+    succeeded.then(smaller_share(&other.counts, &one.counts))
 }
 
 #[cfg(test)]
@@ -123,7 +132,7 @@ mod tests {
     use super::*;
     use crate::reserve::text::tests::{counts, report, reserved, trial};
     use crate::{ReserveAsked, ReserveSubject, after_reserve};
-    use punctual_reserve::{AttemptCounts, Job, Jobs};
+    use punctual_reserve::{Job, Jobs};
 
     #[test]
     fn what_fails_more_often_than_no_reservation_is_not_called_the_best() {
@@ -142,6 +151,27 @@ mod tests {
             let best = "The best was 2.09 ms of every 10.0 ms: 0 of 1 attempt succeeded, with 3 of 200 jobs late.";
             assert!(said.starts_with(&format!("{none} {best}")), "{said}");
         }
+    }
+
+    #[test]
+    fn a_setting_under_which_the_loop_was_slower_comes_after_one_under_which_a_few_jobs_were_late() {
+        let slow = trial(reserved(2_090_000), 0);
+        let slow = Trial { succeeded: 0, counts: slow.counts.with_slow(57), ..slow };
+        let trials = [trial(Setting::AsItWas, 3), slow];
+        let report = ReserveReport { recommended: None, found: None, ..report(&trials) };
+        let said = report.verdict();
+        assert!(
+            said.contains(
+                "It did better without one: 3 of 200 as it was, 0 of 200 with 2.09 ms of every 10.0 ms (57 fewer"
+            ),
+            "{said}"
+        );
+        let ranking = report.ranking().unwrap();
+        assert!(
+            ranking.ends_with("as it was: 3 of 200; 2.09 ms of every 10.0 ms: 0 of 200 and 57 fewer."),
+            "{ranking}"
+        );
+        assert_eq!(report.enough_for_best(), None, "a longer deadline makes no loop faster");
     }
 
     #[test]

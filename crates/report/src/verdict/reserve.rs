@@ -95,8 +95,12 @@ impl ReserveReport<'_> {
         let succeeded = format!("{} of {} succeeded", best.succeeded, counted(best.attempts, "attempt"));
         if let Some(as_it_was) = self.better_without(best) {
             let ((without, more_without), (with, more)) = (failed_of(&as_it_was.counts), failed_of(&best.counts));
+            let better = match best.counts.slow() + as_it_was.counts.slow() {
+                0 => "A smaller share of jobs was late without one",
+                _ => "It did better without one",
+            };
             return format!(
-                "{none} A smaller share of jobs was late without one: {without} as it was{more_without}, {with} with {what}{more}, \
+                "{none} {better}: {without} as it was{more_without}, {with} with {what}{more}, \
                  which came nearest ({succeeded}). {why}"
             );
         }

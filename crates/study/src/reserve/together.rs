@@ -227,7 +227,7 @@ fn raise(found: &mut Together) -> bool {
     let mut any = false;
     for member in &mut found.members {
         // Of one that could not be judged nothing says that it needs more.
-        let Some(reservation) = member.reservation.filter(|_| member.with.counts.failures() > 0) else { continue };
+        let Some(reservation) = member.reservation.filter(|_| member.with.counts.has_failed()) else { continue };
         let larger = with_margin(reservation);
         if larger != reservation {
             member.study.not_enough.push((reservation, member.with.counts));
