@@ -202,6 +202,9 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("interval", |argument| argument.help(
+    "The period of each thread: 500us, 1kHz or 256@48kHz [default: 1ms, or the period of the only --device]"
+)))]
 pub(crate) struct CheckArguments {
     /// How long to measure in all, from 1s on: half of it with no load added, half under load
     #[arg(short = 'D', long, value_name = "TIME", default_value = "60s", value_parser = duration)]

@@ -9,7 +9,7 @@ pub(crate) struct ThreadArguments {
     /// CPUs to measure, one thread on each: 0 or 0-3,6 [default: all this process may use]
     #[arg(short = 'a', long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) cpus: Option<Cpus>,
-    /// The period of each thread: 500us, 1kHz or 256@48kHz [default: 1ms; for `check` of one device, its period]
+    /// The period of each thread: 500us, 1kHz or 256@48kHz [default: 1ms]
     #[arg(short, long, value_name = "TIME", value_parser = own_period)]
     pub(crate) interval: Option<u64>,
     /// Real-time priority, 1 to 99; several, separated by commas, give each CPU a thread of each [default: 80]

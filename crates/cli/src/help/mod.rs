@@ -186,6 +186,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_command_says_what_its_own_period_is_by_default() {
+        let command = command();
+        for (name, default) in [
+            ("check", "[default: 1ms, or the period of the only --device]"),
+            ("record", "[default: 1ms]"),
+            ("compare", "[default: 1ms]"),
+        ] {
+            let its = command.find_subcommand(name).unwrap();
+            let interval = its.get_arguments().find(|argument| argument.get_id().as_str() == "interval").unwrap();
+            let help = interval.get_help().unwrap().to_string();
+            assert!(help.ends_with(default), "{name}: {help}");
+        }
+    }
+
+    #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
         brief_command().debug_assert();
