@@ -43,7 +43,7 @@ pub(crate) enum DeviceCommand {
         after_help = "Examples:\n  sudo punctual device run modem --context irq -D 10s\n  sudo punctual device run v90 --context thread:10 --competitor spin:50 -D 10s\n  sudo punctual device run v90 --context reservation:2ms/8ms --compete --competitor spin:normal\n  sudo punctual device run 'audio 64@48kHz x3' --context thread:80 --load mixed -D 60s\n  sudo punctual device run v90 --phases 18@7200Hz:2s,90@7200Hz:9s,90@8kHz:6s,105@8kHz -D 28s\n  sudo punctual device run encoder --work encoder.c --context irq -D 5s\n\nA bare number is seconds for -D and in --phases, milliseconds in slots:2/8."
     )]
     Run(DeviceRunArguments),
-    /// Run a soft modem in every context, beside competitors, at several priorities and reservations
+    /// Run a device in every context, beside competitors, at several priorities and reservations
     #[command(
         after_help = "Examples:\n  sudo punctual device study modem -D 2m --html study.html\n  sudo punctual device study v90 -D 5m --json\n  sudo punctual device study v90 --load-command 'make -j2 clean all'\n\nThe papers' modem is v90; modem stands for it here. 35 runs of at least a second share the time.\nStarting and calibrating each takes about 0.6 s more, and so does the warm-up of a load, which each starts anew. A bare number is seconds for -D."
     )]
