@@ -113,7 +113,7 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Cause>> {
     let known = || all().map(|cause| cause.name).collect::<Vec<_>>().join(", ");
     for name in &arguments.causes {
         if !all().any(|cause| cause.name == name) {
-            bail!("no cause {name}; there are {}", known());
+            bail!("there is no cause {name}: give one of {}", known());
         }
     }
     let wanted = |cause: &&Cause| {

@@ -138,7 +138,7 @@ fn chosen<'a>(table: &'a [Kernel], names: &[String]) -> Result<Vec<&'a Kernel>> 
     let one = |name: &String| {
         let known = || table.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
         let found = table.iter().find(|kernel| kernel.is_called(name));
-        found.with_context(|| format!("no kernel {name}; there are {}", known()))
+        found.with_context(|| format!("there is no kernel {name}: give one of {}", known()))
     };
     names.iter().map(one).collect()
 }
