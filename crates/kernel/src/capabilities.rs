@@ -1,6 +1,7 @@
 //! What this kernel and this user allow, what each thing is needed for, and what would allow what is missing.
 
 use crate::hardware_counters::{COUNTERS, HardwareCounters, NAMES};
+use crate::real_time_share::file_without_share;
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
 use crate::{Missing, Refused, bpf, clock, hold, host, limits, per_cpu, steal};
@@ -96,16 +97,8 @@ const ROOT: &str = "run as root: sudo punctual ...";
 
 /// Why real-time scheduling was refused and what would allow it: a limit of the user's, or of the control group's.
 pub fn real_time_remedy() -> String {
-    let group = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let group_path =
-        group.lines().find_map(|line| line.split_once(":cpu:").or_else(|| line.split_once(":cpu,cpuacct:")));
-    if let Some((_, path)) = group_path.filter(|(_, path)| *path != "/") {
-        let file = format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us");
-        if std::fs::read_to_string(&file).is_ok_and(|text| text.trim() == "0") {
-            return format!(
-                "this control group has no real-time share: echo 950000 > {file}, or move out of the group"
-            );
-        }
+    if let Some(file) = file_without_share("self") {
+        return format!("this control group has no real-time share: echo 950000 > {file}, or move out of the group");
     }
     format!(
         "{ROOT}, or CAP_SYS_NICE; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again"

@@ -77,6 +77,7 @@ pub mod own_child;
 pub mod per_cpu;
 pub mod performance_event;
 pub mod pseudo_terminal;
+mod real_time_share;
 pub mod reservation_watch;
 pub mod rests;
 pub mod scheduling;
