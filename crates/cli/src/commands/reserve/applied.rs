@@ -23,7 +23,7 @@ struct Applied {
 }
 
 /// The directory of the notes: in /run for root, where the session keeps its files for anybody else.
-fn directory() -> anyhow::Result<PathBuf> {
+pub(super) fn directory() -> anyhow::Result<PathBuf> {
     if is_root() {
         return Ok(PathBuf::from("/run/punctual"));
     }

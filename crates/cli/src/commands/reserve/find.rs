@@ -1,6 +1,6 @@
 //! Finds, proves and applies a reservation.
 
-use super::applied;
+use super::{alone, applied};
 use crate::args::reserve::FindArguments;
 use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
@@ -27,6 +27,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     if arguments.apply {
         applied::check()?;
     }
+    let _alone = alone::with(&arguments.pid)?;
     // Check who owns the directory before anything is measured for it.
     let directory = Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();

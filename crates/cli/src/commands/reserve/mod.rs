@@ -1,5 +1,6 @@
 //! `punctual reserve`.
 
+mod alone;
 mod applied;
 mod find;
 mod list;

@@ -1,7 +1,7 @@
 //! Finds, proves and applies reservations of several threads of programs that run.
 
 use super::together::{MAX_AT_ONCE, answer, show};
-use super::{applied, find};
+use super::{alone, applied, find};
 use crate::args::reserve::FindArguments;
 use crate::commands::artifacts;
 use crate::output::{Output, Usage};
@@ -24,6 +24,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     if arguments.apply {
         applied::check()?;
     }
+    let _alone = alone::with(&arguments.pid)?;
     let directory = Directory::make(&plan.directory)?;
     let interrupted = Interrupted::watch();
     let mut ready = ReadyProgress::new(arguments.quiet);

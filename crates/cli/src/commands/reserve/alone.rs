@@ -1,0 +1,58 @@
+//! One study of a process at a time: another one would take what this one tries for how the threads were scheduled before, and put them back
+//! to that.
+
+use super::applied::directory;
+use anyhow::bail;
+use punctual_recording::{Directory, Lock};
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+/// How long to wait for a study that is just ending.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Keeps other studies of this user from these processes for as long as what is returned lives. Where there is no directory for that,
+/// nothing keeps them.
+pub(super) fn with(processes: &[u32]) -> anyhow::Result<Vec<Lock>> {
+    if processes.is_empty() {
+        return Ok(Vec::new());
+    }
+    match directory().and_then(|place| Ok(Directory::make(&place)?)) {
+        Ok(directory) => locked(&directory, processes),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+fn locked(directory: &Directory, processes: &[u32]) -> anyhow::Result<Vec<Lock>> {
+    let mut held = Vec::new();
+    // Each once: whoever holds a lock does not get it again, either.
+    let processes: BTreeSet<u32> = processes.iter().copied().collect();
+    for process in processes {
+        match Lock::take(directory, &format!("process-{process}.lock"), PATIENCE) {
+            Ok(lock) => held.push(lock),
+            Err(error) if error.kind() == ErrorKind::TimedOut => bail!(
+                "another `punctual reserve` tries settings of process {process}, and would disturb this one: begin again when it has ended"
+            ),
+            // The study itself needs no lock.
+            Err(_) => {}
+        }
+    }
+    Ok(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_study_of_a_process_is_refused_until_the_first_has_ended() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::make(place.path()).unwrap();
+        let first = locked(&directory, &[7, 8, 7]).unwrap();
+        let refused = locked(&directory, &[9, 8]).unwrap_err().to_string();
+        assert!(refused.contains("process 8"), "{refused}");
+        assert_eq!((first.len(), locked(&directory, &[9]).unwrap().len()), (2, 1), "what was refused holds nothing");
+        drop(first);
+        assert_eq!(locked(&directory, &[7, 8]).unwrap().len(), 2);
+    }
+}
