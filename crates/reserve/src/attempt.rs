@@ -136,7 +136,8 @@ impl Attempt {
         Kind {
             period_ns: self.period_ns,
             deadline_ns: self.deadline_ns,
-            usual_ns: self.usual.or(self.work_ns),
+            // A starved thread has few jobs with a sleep of their own, and two usual ones may take no longer than the longest.
+            usual_ns: self.usual.or(self.habits.median_ns().unwrap_or(self.work_ns)),
             longest_ns: self.usual.longest_or(self.work_ns),
         }
     }

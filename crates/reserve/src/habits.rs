@@ -1,7 +1,7 @@
 //! What a loop does when it is behind, as far as it has been seen.
 
-use crate::Activation;
 use crate::looks::{Kind, Looks, looks};
+use crate::{Activation, PeriodicJob};
 
 /// After fewer changes it is not known whether a loop keeps to its grid.
 const MIN_CHANGES: u32 = 3;
@@ -24,6 +24,8 @@ pub(crate) enum WhenBehind {
 /// program's, whatever the setting, so that an attempt may begin with what those before it showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Habits {
+    /// The CPU time that half of its jobs did not exceed when its period was found, ns; 0 if that is not known.
+    median_ns: u64,
     changes: u32,
     /// By how much the place of releases in their period changed in all, ns.
     place_changes_ns: u64,
@@ -37,6 +39,16 @@ pub struct Habits {
 }
 
 impl Habits {
+    /// Of a loop in which this job was found, and of which nothing else is known yet.
+    pub fn of(job: &PeriodicJob) -> Habits {
+        Habits { median_ns: job.work.median_ns, ..Habits::default() }
+    }
+
+    /// What one job usually takes, ns, if that is known.
+    pub(crate) fn median_ns(&self) -> Option<u64> {
+        (self.median_ns > 0).then_some(self.median_ns)
+    }
+
     /// Whether each release is some whole periods after the last one: `Some(false)` if the loop sleeps for the same time after each job, so
     /// that a long one moves all that follow; `None` if too little is known.
     pub(crate) fn keeps_grid(&self) -> Option<bool> {

@@ -1,6 +1,6 @@
 //! Loops that are played: what an attempt says of each is compared with what the loop did.
 
-use crate::{Activation, Attempt, AttemptCounts, Habits, Job, Jobs};
+use crate::{Activation, Attempt, AttemptCounts, Habits, Job, Jobs, PeriodicJob, Work};
 
 const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
@@ -206,6 +206,24 @@ fn jobs_of_a_loop_that_catches_up_and_is_never_done_are_late() {
         attempt.take_unseen(1);
     });
     assert_eq!((unseen, unclear), (jobs(0, 10), 0));
+}
+
+#[test]
+fn two_jobs_in_a_row_are_not_taken_for_one_where_a_few_are_as_long_as_two() {
+    let work = |number: u64| if number % 20 == 6 { 2_600 * US } else { MS };
+    let stall = |number: u64| if number.is_multiple_of(2) { 6 * MS } else { 0 };
+    let works = Work { median_ns: MS, p99_ns: 2_610 * US, max_ns: 2_610 * US };
+    let (jobs, merged, regular_thousandths) = (800, 0, 1_000);
+    let worst_response_ns = 3 * MS;
+    let found = PeriodicJob { period_ns: 5 * MS, jobs, merged, regular_thousandths, work: works, worst_response_ns };
+    let job = job(5 * MS, works.p99_ns);
+    // Every second job has to wait until the next one is released, so that none has a sleep of its own.
+    for (manner, missing) in [(Manner::CatchesUp, 0), (Manner::Skips, 100)] {
+        let played = Loop { manner, work, stall, slowness: 100 }.play(job, 200);
+        assert_eq!((played.activations.len(), played.jobs.missing), (100, missing), "{manner:?}");
+        let (counts, _) = judged(&played, job, 200, Habits::of(&found));
+        assert_eq!((counts.jobs(), counts.unclear()), (played.jobs, 0), "{manner:?}");
+    }
 }
 
 /// Activations within so many ms of a loop that sleeps for 8 ms after each job of about 2 ms, which takes so many hundredths of its CPU time.

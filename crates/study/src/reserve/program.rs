@@ -18,7 +18,7 @@ use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
 use punctual_probe::{Observation, Plan, RunError, Selection, Step};
 use punctual_recording::{EndReason, LoadInfo};
-use punctual_reserve::{AttemptCounts, Habits, Job, Reservation, Setting};
+use punctual_reserve::{AttemptCounts, Habits, Job, PeriodicJob, Reservation, Setting};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -241,6 +241,11 @@ impl<'a> Program<'a> {
     pub(super) fn choose(&mut self, thread: Before) {
         self.tid = thread.tid;
         self.chosen.push(thread);
+    }
+
+    /// This job was found in a thread that was chosen.
+    pub(super) fn know(&mut self, tid: u32, job: &PeriodicJob) {
+        self.habits.insert(tid, Habits::of(job));
     }
 
     /// Whether this thread was chosen.

@@ -105,6 +105,7 @@ pub(super) fn choose(
     program.choose(chosen);
     let is_at_least = scheduling.is_at_least(plan.priority);
     let job = by_itself(plan, program, (tid, is_at_least), "by-itself.punctual", observe)?.unwrap_or(job);
+    program.know(tid, &job);
     let scheduling = scheduling.to_string();
     Ok((Chosen { tid: Some(tid), name, job, scheduling, is_at_least, others, note: None }, lateness_ns))
 }
@@ -164,6 +165,7 @@ fn starved(
                 continue;
             }
         };
+        program.know(before.tid, &job);
         let chosen = Chosen {
             tid: Some(before.tid),
             name: thread.name.clone(),
