@@ -42,8 +42,14 @@ fn clocks_differ(length_ns: u64) -> u64 {
     2_000 + length_ns / 40_000
 }
 
-/// Injects bursts while the program measures with these options; checks that each lies in a gap.
+/// Injects bursts while the program measures with these options; checks that each lies in a gap. Where a busy machine lets too
+/// few of them into gaps, there is another run.
 fn each_burst_is_found(options: &[&str], named: bool) {
+    assert!((0..3).any(|_| are_bursts_found(options, named)), "{options:?}: too few in each of three runs");
+}
+
+/// The same once; returns whether there were enough to judge.
+fn are_bursts_found(options: &[&str], named: bool) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let words = [&["idle", "-q", "-D", "60s", "-a", "0", "-o", "a.punctual"], options].concat();
     let child = start(directory.path(), &words);
@@ -75,7 +81,9 @@ fn each_burst_is_found(options: &[&str], named: bool) {
     }
     eprintln!("{} bursts, {missed} of them in no gap; {lost} gaps lost", injected.len());
     // A tenth of the time is rest, and a burst takes a few ms.
-    assert!(missed * 2 < injected.len(), "{missed} missed");
+    if missed * 2 >= injected.len() {
+        return false;
+    }
     if named {
         assert!(document.followed, "{:?}", Recording::open(&recording).unwrap().document().provenance.fallbacks);
         let burst = document.causes.iter().find(|cause| document.names[cause.name as usize] == "burst-test");
@@ -91,6 +99,7 @@ fn each_burst_is_found(options: &[&str], named: bool) {
         let parts: u64 = document.causes.iter().map(|cause| cause.total_ns).sum();
         assert_eq!(parts, document.cpus.iter().map(|cpu| cpu.noise_ns).sum::<u64>());
     }
+    true
 }
 
 #[test]
