@@ -1,4 +1,6 @@
-//! Wakings of a followed thread from another CPU while its switch-out goes on.
+//! Wakings of a followed thread from another CPU while its switch-out goes on: each is counted, and hardly any is unobserved. They are rare
+//! even here. Of 108,000 sleeps, 16 to 38 were unobserved where such a waking was forgotten, and 4 to 32 where it is not: this bounds them, and
+//! does not tell one from the other.
 
 use crate::foreign::followed::{open, record};
 use crate::requires;
@@ -18,7 +20,6 @@ const STEP_NS: u64 = 100;
 const GOES_ON: Duration = Duration::from_secs(3);
 /// So many sleeps are enough to judge.
 const ENOUGH: u64 = 300;
-
 /// One unobserved sleep of fewer than so many is a fault.
 const MIN_SLEEPS_OF_ONE: u64 = 1_000;
 
@@ -123,6 +124,7 @@ fn a_waking_within_a_switch_out_is_observed() {
         let one = met([first as usize, second as usize]);
         let [_, slept, wakeups, unobserved, lost] = one;
         all.push(one);
+        eprintln!("turns, sleeps, wakeups, unobserved, lost: {one:?}");
         // The thread's end may be one more sleep.
         let counted = wakeups + unobserved + lost;
         assert!(counted.abs_diff(slept) <= 2, "turns, sleeps, wakeups, unobserved, lost: {all:?}");

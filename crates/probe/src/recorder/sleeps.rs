@@ -23,9 +23,9 @@ const MIN_SEEN: u32 = 2;
 #[derive(Default)]
 pub(super) struct Sleeps {
     last: Option<Sleep>,
-    /// How many were as long as the one before, while the time between their ends was not that between the two before.
+    /// How many of the last were as long as the one before, while the time between their ends was not that between the two before.
     for_a_while: u32,
-    /// How many were not as long as the one before.
+    /// How many of the last were clearly longer or shorter than the one before.
     of_another_length: u32,
     /// How many ended as long after the one before as that after the one before it, to the clock's precision, and how many did not.
     regular: u32,
@@ -126,6 +126,7 @@ fn is_multiple(ns: u64, of_ns: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_random::Random;
 
     const MS: u64 = 1_000_000;
 
@@ -181,13 +182,11 @@ mod tests {
     #[test]
     fn whoever_sleeps_until_a_time_that_strays_does_not_sleep_for_a_while() {
         const US: u64 = 1_000;
-        let (mut found, mut now_ns, mut random, mut alike) = (Sleeps::default(), 0, 29_u64, 0);
+        let (mut found, mut now_ns, mut random, mut alike) = (Sleeps::default(), 0, Random(29), 0);
         let mut before_ns = 0;
         for _ in 0..200 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let (work_ns, strays_ns) = ((random >> 40) % (2_000 * US), (random >> 20) % (375 * US));
-            let since_ns = now_ns + work_ns;
-            let length_ns = 1_500 * US + strays_ns;
+            let since_ns = now_ns + random.below(2_000 * US);
+            let length_ns = 1_500 * US + random.below(375 * US);
             alike += u32::from(length_ns.abs_diff(before_ns) < OTHER_LENGTH_NS);
             before_ns = length_ns;
             now_ns = since_ns + length_ns;
