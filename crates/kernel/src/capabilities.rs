@@ -1,7 +1,7 @@
 //! What this kernel and this user allow, what each thing is needed for, and what would allow what is missing.
 
 use crate::hardware_counters::{COUNTERS, HardwareCounters, NAMES};
-use crate::real_time_share::file_without_share;
+use crate::real_time_share::refused_by_group;
 use crate::scheduling::{self, Scheduling};
 use crate::steal::Teller;
 use crate::{Missing, Refused, bpf, clock, hold, host, limits, per_cpu, steal};
@@ -97,12 +97,11 @@ const ROOT: &str = "run as root: sudo punctual ...";
 
 /// Why real-time scheduling was refused and what would allow it: a limit of the user's, or of the control group's.
 pub fn real_time_remedy() -> String {
-    if let Some(file) = file_without_share("self") {
-        return format!("this control group has no real-time share: echo 950000 > {file}, or move out of the group");
-    }
-    format!(
-        "{ROOT}, or CAP_SYS_NICE; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again"
-    )
+    refused_by_group("self").unwrap_or_else(|| {
+        format!(
+            "{ROOT}, or CAP_SYS_NICE; or for a user: `@audio - rtprio 95` in /etc/security/limits.d/audio.conf, and log in again"
+        )
+    })
 }
 
 fn real_time() -> Capability {

@@ -1,7 +1,7 @@
 //! How a thread of another program is scheduled: read, changed, put back.
 
 use crate::Refused;
-use crate::real_time_share::file_without_share;
+use crate::real_time_share::refused_by_group;
 use crate::scheduling::{self, Scheduling};
 use crate::slice::own_slice;
 use crate::stat_line::StatLine;
@@ -134,10 +134,8 @@ impl ThreadScheduling {
         let is_real_time = matches!(self.policy as i32, libc::SCHED_FIFO | libc::SCHED_RR);
         if is_real_time
             && error.raw_os_error() == Some(libc::EPERM)
-            && let Some(file) = file_without_share(&tid.to_string())
+            && let Some(why) = refused_by_group(&tid.to_string())
         {
-            let why =
-                format!("its control group has no real-time share: echo 950000 > {file}, or move it out of the group");
             return Refused::because(doing, why);
         }
         scheduling::refused(doing, error, self.reservation().is_some())

@@ -1,10 +1,14 @@
 //! The share of the CPUs that a control group has for real-time threads, on kernels that give each group its own.
 
-/// The file with the share of a thread's control group, if that is none at all: the kernel then refuses its threads every real-time
-/// priority, though no reservation. `who` is its number, or `self`.
-pub(crate) fn file_without_share(who: &str) -> Option<String> {
+/// Why the kernel refuses a thread every real-time priority, though no reservation, and what would allow it, if its control group
+/// has no share for such threads at all. `who` is the thread's number, or `self`.
+pub(crate) fn refused_by_group(who: &str) -> Option<String> {
     let file = share_file(&std::fs::read_to_string(format!("/proc/{who}/cgroup")).ok()?)?;
-    std::fs::read_to_string(&file).is_ok_and(|text| text.trim() == "0").then_some(file)
+    let has_none = std::fs::read_to_string(&file).is_ok_and(|text| text.trim() == "0");
+    let (whose, leave) = if who == "self" { ("this", "move") } else { ("its", "move it") };
+    has_none.then(|| {
+        format!("{whose} control group has no real-time share: echo 950000 > {file}, or {leave} out of the group")
+    })
 }
 
 /// The file for what `/proc/PID/cgroup` says; `None` for the root group, which has all, and if the groups have no shares.
