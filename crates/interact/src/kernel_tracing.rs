@@ -173,6 +173,7 @@ impl KernelTracing {
             library: one.library,
             function: one.function.to_owned(),
             processes: one.processes,
+            why: one.why,
         });
         Some(ToolkitDocument {
             libraries: libraries.collect(),

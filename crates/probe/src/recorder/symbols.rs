@@ -150,8 +150,8 @@ fn parse_modules(text: &str) -> HashMap<String, (u64, u64)> {
 /// A stretch of a process's memory that holds code from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    start: u64,
-    end: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
     offset: u64,
     path: Arc<str>,
 }

@@ -73,8 +73,18 @@ pub struct Attached {
     pub library: String,
     /// The function.
     pub function: &'static str,
-    /// In how many processes it is watched; 0: the library does not offer it, or the kernel refused.
+    /// In how many processes it is watched.
     pub processes: u64,
+    /// Why it is not watched in one, when that last happened: the library does not offer the function, its file is
+    /// gone, or the kernel refused.
+    pub why: Option<String>,
+}
+
+/// In how many processes a library is watched, and why not in one.
+#[derive(Debug, Default)]
+struct Watched {
+    processes: u64,
+    why: Option<String>,
 }
 
 /// The programs in the kernel; they leave it when this is dropped.
@@ -91,8 +101,8 @@ pub struct ToolkitWatch {
     numbers: BTreeMap<(&'static str, String), u32>,
     /// Where the search has been: process, function, library.
     known: BTreeSet<(u32, usize, String)>,
-    /// By function and library, in how many processes they are watched.
-    attached: BTreeMap<(usize, String), u64>,
+    /// By function and library.
+    attached: BTreeMap<(usize, String), Watched>,
     stop_ns: u64,
     refused: Option<String>,
     runs_before: u64,
@@ -148,13 +158,22 @@ impl ToolkitWatch {
         for &process in processes.iter().take(MAX_PROCESSES) {
             let is_known = |function: usize, path: &str| self.known.contains(&(process, function, path.to_owned()));
             for library in libraries::of(process, speaks_wayland, is_known) {
-                self.known.insert((process, library.function, library.path.clone()));
-                let attached = self.attached.entry((library.function, library.path)).or_insert(0);
-                let Some(offset) = library.offset else { continue };
+                self.known.insert((process, library.function, libraries::named(&library.path).to_owned()));
+                let watched = self.attached.entry((library.function, library.path)).or_default();
+                let place = match library.place {
+                    Ok(place) => place,
+                    Err(why) => {
+                        watched.why = Some(why.to_owned());
+                        continue;
+                    }
+                };
                 let program = FUNCTIONS[library.function].program;
-                match self.object.attach_in_program(program, process, &library.opened, offset) {
-                    Ok(()) => *attached += 1,
-                    Err(error) => self.refused = Some(error.to_string()),
+                match self.object.attach_in_program(program, process, &place.opened, place.offset) {
+                    Ok(()) => watched.processes += 1,
+                    Err(error) => {
+                        watched.why = Some(error.to_string());
+                        self.refused = Some(error.to_string());
+                    }
                 }
             }
         }
@@ -215,11 +234,12 @@ impl ToolkitWatch {
 
     /// The libraries that were found.
     pub fn attached(&self) -> Vec<Attached> {
-        let one = |((function, library), processes): (&(usize, String), &u64)| Attached {
+        let one = |((function, library), watched): (&(usize, String), &Watched)| Attached {
             toolkit: FUNCTIONS[*function].toolkit,
             library: library.clone(),
             function: FUNCTIONS[*function].symbol,
-            processes: *processes,
+            processes: watched.processes,
+            why: watched.why.clone(),
         };
         self.attached.iter().map(one).collect()
     }

@@ -47,8 +47,11 @@ pub struct ToolkitLibrary {
     pub library: String,
     /// The function that receives the events.
     pub function: String,
-    /// In how many processes it was watched; 0: it lacks the function, or the kernel refused.
+    /// In how many processes it was watched.
     pub processes: u64,
+    /// Why it was not watched in one: it lacks the function, its file is gone, or the kernel refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A summary of all events of toolkits.

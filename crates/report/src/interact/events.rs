@@ -84,6 +84,11 @@ impl Events {
         self.of_inputs.get(&number).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a toolkit passed anything on.
+    fn has(&self, toolkit: &str) -> bool {
+        self.sorts.keys().any(|(of, _)| of == toolkit)
+    }
+
     /// All sorts, those with most events first.
     pub(super) fn sorted(&self) -> Vec<(&(String, String), &Sort)> {
         let mut sorts: Vec<_> = self.sorts.iter().collect();
@@ -93,16 +98,25 @@ impl Events {
 }
 
 /// What is missing from the events, in lines.
-pub(super) fn warnings(summary: Option<&ToolkitDocument>) -> Vec<String> {
+pub(super) fn warnings(summary: Option<&ToolkitDocument>, events: &Events) -> Vec<String> {
     let Some(summary) = summary else { return Vec::new() };
     let mut lines = Vec::new();
     if summary.libraries.is_empty() {
-        lines.push("no toolkit was found in the program: none of its events have names".to_owned());
+        let unless = "unless one is linked into it";
+        lines.push(format!("no toolkit was found in the program, {unless}: none of its events have names"));
     }
-    for absent in summary.libraries.iter().filter(|library| library.processes == 0) {
-        let why = summary.refused.as_deref().unwrap_or("it does not offer that function");
-        let (toolkit, function) = (&absent.toolkit, fitting(&absent.function, 60));
-        lines.push(format!("events of {toolkit} are not seen by {function} of {}: {why}", absent.library));
+    for library in &summary.libraries {
+        let (toolkit, function) = (&library.toolkit, fitting(&library.function, 60));
+        if library.processes == 0 {
+            let why = library.why.as_deref().or(summary.refused.as_deref());
+            let why = why.unwrap_or("it does not offer that function");
+            lines.push(format!("events of {toolkit} are not seen by {function} of {}: {why}", library.library));
+        } else if !events.has(toolkit) {
+            lines.push(format!(
+                "no event of {toolkit} was seen by {function} of {}: whether it passed any on is not known",
+                library.library
+            ));
+        }
     }
     for (count, what) in [
         (summary.lost, "overwritten before they could be read"),
@@ -115,4 +129,42 @@ pub(super) fn warnings(summary: Option<&ToolkitDocument>) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use punctual_recording::ToolkitLibrary;
+
+    #[test]
+    fn a_toolkit_whose_events_are_not_seen_is_named_with_the_reason() {
+        let library = |toolkit: &str, processes, why: Option<&str>| ToolkitLibrary {
+            toolkit: toolkit.to_owned(),
+            library: format!("lib{toolkit}.so"),
+            function: "pass_on".to_owned(),
+            processes,
+            why: why.map(str::to_owned),
+        };
+        let libraries = vec![
+            library("gtk3", 2, Some("it does not offer that function")),
+            library("gtk4", 1, None),
+            library("qt5", 0, Some("its file cannot be opened")),
+            library("xt", 0, None),
+        ];
+        let summary = ToolkitDocument { libraries, stops: 9, ..ToolkitDocument::default() };
+        let mut events = Events::default();
+        let event =
+            InputEvent { at_ns: 1, tid: 7, number: None, toolkit: "gtk3".to_owned(), name: "expose".to_owned() };
+        events.take(event, &|_| None, &|_| true);
+        let expected = [
+            "no event of gtk4 was seen by pass_on of libgtk4.so: whether it passed any on is not known",
+            "events of qt5 are not seen by pass_on of libqt5.so: its file cannot be opened",
+            "events of xt are not seen by pass_on of libxt.so: it does not offer that function",
+        ];
+        assert_eq!(warnings(Some(&summary), &events), expected);
+        let none = warnings(Some(&ToolkitDocument::default()), &events);
+        assert_eq!(none.len(), 1, "{none:?}");
+        assert!(none[0].contains("no toolkit was found in the program, unless one is linked into it"), "{none:?}");
+        assert!(warnings(None, &events).is_empty());
+    }
 }

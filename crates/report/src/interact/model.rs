@@ -279,7 +279,7 @@ impl<'a> InteractReport<'a> {
                 "typed without any pause: no person meets this; `--pace human` measures what one does".to_owned(),
             );
         }
-        lines.extend(events::warnings(summary.toolkit.as_ref()));
+        lines.extend(events::warnings(summary.toolkit.as_ref(), &self.events));
         if !summary.followed {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, \
                  whatever caused that output";

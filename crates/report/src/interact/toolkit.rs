@@ -59,8 +59,10 @@ struct LibraryRow<'a> {
     toolkit: &'a str,
     library: &'a str,
     function: &'a str,
-    /// In how many processes it was watched; 0: it lacks the function, or the kernel refused.
+    /// In how many processes it was watched.
     processes: u64,
+    /// Why it was not watched in one: it lacks the function, its file is gone, or the kernel refused.
+    why: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +86,7 @@ pub(super) fn row<'a>(report: &'a InteractReport<'_>) -> Option<ToolkitRow<'a>> 
         library: &one.library,
         function: &one.function,
         processes: one.processes,
+        why: one.why.as_deref(),
     });
     let sort = |((toolkit, event), sort): (&'a (String, String), &'a Sort)| SortRow {
         toolkit,
