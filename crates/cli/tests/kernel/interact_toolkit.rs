@@ -1,5 +1,5 @@
 //! `punctual interact --toolkit`: events have the names that the programs' own toolkits give them, compared with what
-//! the toolkits log.
+//! the toolkits log, or with what was put in.
 
 use crate::requires;
 use crate::support::interact::example;
@@ -22,8 +22,14 @@ struct Found {
 
 /// Types at a program and looks at its events; `None` if this kernel does not allow that.
 fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Found> {
+    used_with(test, directory, via, program, "")
+}
+
+/// The same with further steps of the script.
+fn used_with(test: &str, directory: &Path, via: &str, program: &[&str], steps: &str) -> Option<Found> {
     let keys: String = ('a'..='z').cycle().take(TYPED).collect();
-    let script = format!("name = \"events\"\n[pace]\nmedian = \"60ms\"\nspread = 0.1\n[[step]]\ntype = \"{keys}\"\n");
+    let pace = "[pace]\nmedian = \"60ms\"\nspread = 0.1\n";
+    let script = format!("name = \"events\"\n{pace}[[step]]\ntype = \"{keys}\"\n{steps}");
     std::fs::write(directory.join("events.toml"), script).unwrap();
     let words = ["interact", "-q", "--json", "--toolkit", "--via", via, "-o", "a.punctual", "--script", "events.toml"];
     let attempt = || {
@@ -66,15 +72,15 @@ fn used(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Fou
     Some(Found { answer, inputs: read_interactions(&recording).unwrap(), events })
 }
 
-/// How many of the typed keys caused exactly one event of this name. Keys that the program took together, because it
-/// had no CPU for longer than the pause between keys, have one for each key.
-fn keys_with(found: &Found, name: &str) -> (usize, usize) {
+/// How many of the typed keys caused exactly this many events of this name. Keys that the program took together,
+/// because it had no CPU for longer than the pause between keys, have as many for each key.
+fn keys_with(found: &Found, name: &str, of_each: usize) -> (usize, usize) {
     let named = |number: u32| move |event: &&InputEvent| event.name == name && event.number == Some(number);
     let keys: Vec<&Interaction> = found.inputs.iter().filter(|input| input.kind == "key").collect();
     let together = keys.split_inclusive(|key| key.outcome != Some(Outcome::Merged));
     let right = together.filter(|keys| {
         let events = |key: &&Interaction| found.events.iter().filter(named(key.number)).count();
-        keys.iter().map(events).sum::<usize>() == keys.len()
+        keys.iter().map(events).sum::<usize>() == of_each * keys.len()
     });
     (keys.len(), right.map(<[_]>::len).sum())
 }
@@ -109,7 +115,7 @@ fn events_of_gtk_are_those_that_a_program_of_gtk_logs() {
     let seen: Vec<&&InputEvent> = events.iter().filter(|event| event.at_ns >= from_ns).collect();
     let right =
         logged.iter().zip(&seen).filter(|((at, name), event)| event.name == *name && event.at_ns >= *at).count();
-    let (keys, with_one) = keys_with(&found, "key_press");
+    let (keys, with_one) = keys_with(&found, "key_press", 1);
     eprintln!("{right} of {} events are those of the log, {with_one} of {keys} keys have one key_press", logged.len());
     // Presses and releases are never merged, unlike requests to draw.
     for name in ["key_press", "key_release"] {
@@ -144,7 +150,7 @@ fn events_of_wayland_are_those_that_its_library_says() {
     // It prints all of them from its start on, and a few more at its end.
     let is_at = |at: &usize| logged[*at..].iter().zip(&seen).filter(|(logged, seen)| *logged == *seen).count();
     let right = (0..logged.len()).map(|at| is_at(&at)).max().unwrap_or(0);
-    let (keys, _) = keys_with(&found, "wl_keyboard.key");
+    let (keys, _) = keys_with(&found, "wl_keyboard.key", 2);
     eprintln!("{right} of {} events are those of the log, in its order; {keys} keys", seen.len());
     assert!(seen.len() >= 100, "too few: {}", seen.len());
     assert!(right * 100 >= seen.len() * 99, "{right} of {}: {seen:?} {logged:?}", seen.len());
@@ -161,7 +167,7 @@ fn events_of_xt_come_of_the_keys_that_were_typed() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let Some(found) = used("interact toolkit xt", directory.path(), "x11", &["xterm", "-e", "cat"]) else { return };
     let presses = found.events.iter().filter(|event| (&*event.toolkit, &*event.name) == ("xt", "KeyPress")).count();
-    let (keys, with_one) = keys_with(&found, "KeyPress");
+    let (keys, with_one) = keys_with(&found, "KeyPress", 1);
     eprintln!("{with_one} of {keys} keys have one KeyPress, {presses} of those in all");
     assert_eq!((keys, presses), (TYPED, TYPED));
     assert!(nearly_all(with_one, keys), "{with_one} of {keys}: {:?}", found.events);
@@ -175,4 +181,155 @@ fn a_program_without_a_toolkit_is_said_to_have_none() {
     assert_eq!((found.events.len(), found.answer["toolkit"]["stops"].as_u64()), (0, Some(0)));
     let said = found.answer["warnings"].to_string();
     assert!(said.contains("no toolkit was found in the program"), "{said}");
+}
+
+/// How often the mouse is clicked after the keys, where the pointer is: in the middle of the window.
+const CLICKED: usize = 3;
+
+/// Events of one name that a program must have got.
+struct Of {
+    name: &'static str,
+    /// For each key, and for each click.
+    key: usize,
+    click: usize,
+}
+
+impl Of {
+    const fn key(name: &'static str, key: usize) -> Of {
+        Of { name, key, click: 0 }
+    }
+
+    const fn click(name: &'static str, click: usize) -> Of {
+        Of { name, key: 0, click }
+    }
+}
+
+const GTK: [Of; 4] =
+    [Of::key("key_press", 1), Of::key("key_release", 1), Of::click("button_press", 1), Of::click("button_release", 1)];
+/// Qt asks first whether somebody overrides a shortcut with the key, and then passes on press and release.
+const QT: [Of; 2] = [Of::key("Key", 3), Of::click("Mouse", 2)];
+const WAYLAND: [Of; 2] = [Of::key("wl_keyboard.key", 2), Of::click("wl_pointer.button", 2)];
+
+/// Types and clicks at a program; `None` if this kernel does not allow that.
+fn clicked(test: &str, directory: &Path, via: &str, program: &[&str]) -> Option<Found> {
+    let click = format!("[[step]]\nclick = \"left\"\ntimes = {CLICKED}\n");
+    used_with(test, directory, via, program, &click)
+}
+
+/// What a toolkit passed on from this time on, by name.
+fn count(found: &Found, toolkit: &str, name: &str, from_ns: u64) -> usize {
+    let is_one = |event: &&InputEvent| event.toolkit == toolkit && event.name == name && event.at_ns >= from_ns;
+    found.events.iter().filter(is_one).count()
+}
+
+/// Whether a toolkit has passed on all that was put in, from a library whose file's name begins like this.
+fn passed_on_all(found: &Found, toolkit: &str, library: &str, expected: &[Of]) {
+    let libraries = found.answer["toolkit"]["libraries"].as_array().unwrap();
+    let own = libraries.iter().find(|one| one["toolkit"] == toolkit).unwrap_or_else(|| panic!("{libraries:?}"));
+    assert!(own["library"].as_str().unwrap().contains(library), "{own}");
+    assert_eq!(own["processes"], 1, "{own}");
+    let begin_ns = |kind: &str| found.inputs.iter().find(|input| input.kind == kind).expect(kind).begin_ns;
+    for of in expected {
+        let (of_keys, of_clicks) = (of.key * TYPED, of.click * CLICKED);
+        // The pointer may come into a window that has just been shown.
+        let from_ns = begin_ns(if of_keys > 0 { "key" } else { "click" });
+        let met = count(found, toolkit, of.name, from_ns);
+        eprintln!("{toolkit} {}: {met} of {}", of.name, of_keys + of_clicks);
+        assert_eq!(met, of_keys + of_clicks, "{toolkit} {}: {:?}", of.name, found.events);
+    }
+    // While the thread that passes events on is kept from a CPU, nobody has to wake it for further ones, and what they
+    // are due to is not known.
+    let first = &expected[0];
+    let (keys, right) = keys_with(found, first.name, first.key);
+    eprintln!("{right} of {keys} keys have {} {}", first.key, first.name);
+    assert!(keys == TYPED && right * 10 >= keys * 8, "{right} of {keys}: {:?}", found.events);
+}
+
+#[test]
+fn events_of_gtk_2_come_of_what_was_put_in_from_a_library_that_was_replaced_too() {
+    requires!("interact toolkit gtk 2", "terminal", "kernel's thread ids", "unshifted clock");
+    needs!("interact toolkit gtk 2", "Xvfb", "gmrun");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(found) = clicked("interact toolkit gtk 2", directory.path(), "x11", &["gmrun"]) else { return };
+    passed_on_all(&found, "gtk2", "/libgtk-x11-2.0.so.0", &GTK);
+    // As an update does it.
+    let libraries = found.answer["toolkit"]["libraries"].as_array().unwrap();
+    let library = libraries.iter().find(|one| one["toolkit"] == "gtk2").unwrap()["library"].as_str().unwrap();
+    let shell = format!(
+        "mkdir -p own; cp {library} own/libgtk-x11-2.0.so.0; LD_LIBRARY_PATH=$PWD/own gmrun & \
+         until grep -q own/libgtk /proc/$!/maps; do sleep 0.05; done; \
+         rm own/libgtk-x11-2.0.so.0; echo new >own/libgtk-x11-2.0.so.0; wait"
+    );
+    let Some(found) = clicked("interact toolkit gtk 2", directory.path(), "x11", &["sh", "-c", &shell]) else { return };
+    passed_on_all(&found, "gtk2", "/own/libgtk-x11-2.0.so.0 (deleted)", &GTK);
+}
+
+#[test]
+fn events_of_qt_5_come_of_what_was_put_in() {
+    requires!("interact toolkit qt 5", "terminal", "kernel's thread ids", "unshifted clock");
+    needs!("interact toolkit qt 5", "Xvfb", "featherpad");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let Some(found) = clicked("interact toolkit qt 5", directory.path(), "x11", &["featherpad"]) else { return };
+    passed_on_all(&found, "qt5", "/libQt5Gui.so.5", &QT);
+}
+
+#[test]
+fn events_of_qt_5_and_of_wayland_are_told_apart_in_one_program() {
+    requires!("interact toolkit qt 5 wayland", "terminal", "kernel's thread ids", "unshifted clock");
+    needs!("interact toolkit qt 5 wayland", "sway", "featherpad");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (own, test) = (directory.path(), "interact toolkit qt 5 wayland");
+    let plugin = "platforms/libqwayland-generic.so";
+    let plugins =
+        format!("ls /usr/lib/*/qt5/plugins/{plugin} /usr/lib64/qt5/plugins/{plugin} /usr/lib/qt/plugins/{plugin}");
+    let found = Command::new("sh").args(["-c", &plugins]).output().unwrap();
+    if found.stdout.is_empty() {
+        return support::skip(test, "Qt 5 has no plugin for Wayland (scripts/setup --test)");
+    }
+    let Some(found) = clicked(test, own, "wayland", &["featherpad"]) else { return };
+    passed_on_all(&found, "qt5", "/libQt5Gui.so.5", &QT);
+    passed_on_all(&found, "wayland", "/libffi.so", &WAYLAND);
+}
+
+/// A window with a field for text.
+const PYQT: &str = "import sys
+from PyQt6.QtWidgets import QApplication, QPlainTextEdit
+application = QApplication(sys.argv)
+text = QPlainTextEdit()
+text.resize(400, 300)
+text.show()
+application.exec()
+";
+
+#[test]
+fn events_of_qt_6_come_of_what_was_put_in() {
+    requires!("interact toolkit qt 6", "terminal", "kernel's thread ids", "unshifted clock");
+    needs!("interact toolkit qt 6", "Xvfb");
+    // The system's Python: another one on the PATH has other packages.
+    let python = "/usr/bin/python3";
+    let asked = Command::new(python).args(["-c", "import PyQt6.QtWidgets"]).output();
+    if !asked.is_ok_and(|done| done.status.success()) {
+        return support::skip("interact toolkit qt 6", "PyQt6 is not installed (scripts/setup --test)");
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::write(directory.path().join("text.py"), PYQT).unwrap();
+    let Some(found) = clicked("interact toolkit qt 6", directory.path(), "x11", &[python, "text.py"]) else { return };
+    passed_on_all(&found, "qt6", "/libQt6Gui.so.6", &QT);
+}
+
+#[test]
+fn events_of_gtk_4_come_of_what_was_put_in_or_are_said_not_to_be_known() {
+    requires!("interact toolkit gtk 4", "terminal", "kernel's thread ids", "unshifted clock");
+    needs!("interact toolkit gtk 4", "Xvfb", "gnome-text-editor");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // Without a graphics processor it draws for a long time by OpenGL.
+    let program = ["env", "GSK_RENDERER=cairo", "gnome-text-editor"];
+    let Some(found) = clicked("interact toolkit gtk 4", directory.path(), "x11", &program) else { return };
+    if found.events.iter().any(|event| event.toolkit == "gtk4") {
+        passed_on_all(&found, "gtk4", "/libgtk-4.so.1", &GTK);
+    } else {
+        let said = found.answer["warnings"].to_string();
+        eprintln!("none: {said}");
+        assert!(said.contains("no event of gtk4 was seen by gdk_event_unref of "), "{said}");
+    }
 }
