@@ -104,7 +104,7 @@ struct gdk_event_of_program {
 };
 
 /* No function that others may call sees its events on their way. So an event is noted when it is finished: its last
- * user releases it. */
+ * user releases it. Its users are counted down from -1. */
 SEC("uprobe")
 int gtk4_event(struct pt_regs *registers)
 {
@@ -113,7 +113,7 @@ int gtk4_event(struct pt_regs *registers)
 	__u64 position;
 	bool is_read = !bpf_probe_read_user(&event, sizeof(event), (void *)first_given(registers));
 
-	if (is_read && event.references != 1)
+	if (is_read && event.references != -1)
 		return 0;
 	record = begin_event(GTK4, &position);
 	if (!record)
