@@ -5,7 +5,7 @@ use super::records::Record;
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{Refused, clock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -26,6 +26,8 @@ const FULL_BATCH: usize = 1 << 15;
 pub(super) struct Drain {
     records: Receiver<Vec<Record>>,
     waiting: Arc<AtomicUsize>,
+    /// All records from before this moment are handed on, ns.
+    handed_on: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -36,17 +38,24 @@ impl Drain {
     pub(super) fn start(rings: Rings) -> Result<Drain, Refused> {
         let (sender, records) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let stop = Arc::new(AtomicBool::new(false));
+        let (handed_on, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (their_waiting, their_stop) = (Arc::clone(&waiting), Arc::clone(&stop));
+        let their_handed_on = Arc::clone(&handed_on);
         let body = move || {
             let _eager = Eager::begin();
-            empty(&rings, &sender, &their_waiting, &their_stop);
+            empty(&rings, &sender, (&their_waiting, &their_handed_on), &their_stop);
         };
         let thread = std::thread::Builder::new()
             .name("drain".to_owned())
             .spawn(body)
             .map_err(|error| Refused::because("starting the thread that empties the rings", error.to_string()))?;
-        Ok(Drain { records, waiting, stop, thread: Some(thread) })
+        Ok(Drain { records, waiting, handed_on, stop, thread: Some(thread) })
+    }
+
+    /// A call of [`Drain::take`] that follows brings all records from before this moment, ns of `CLOCK_MONOTONIC`, if it takes all:
+    /// where others want the CPUs, the thread that empties the rings may not have run for longer than a job may take.
+    pub(super) fn handed_on_until_ns(&self) -> u64 {
+        self.handed_on.load(Ordering::Acquire)
     }
 
     /// What came since the last call, in order of time. False if there may be more.
@@ -81,7 +90,12 @@ impl Drop for Drain {
     }
 }
 
-fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, stop: &AtomicBool) {
+fn empty(
+    rings: &Rings,
+    sender: &Sender<Vec<Record>>,
+    (waiting, handed_on): (&AtomicUsize, &AtomicU64),
+    stop: &AtomicBool,
+) {
     let mut taken: Vec<Record> = Vec::new();
     loop {
         let last = stop.load(Ordering::Acquire);
@@ -89,7 +103,8 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         // that had not: what is too new to be sure waits for the next round.
         let settled = if last { u64::MAX } else { clock::monotonic_ns().saturating_sub(SETTLE_NS) };
         let mut brought = 0;
-        if last || waiting.load(Ordering::Relaxed) < MAX_WAITING {
+        let has_room = last || waiting.load(Ordering::Relaxed) < MAX_WAITING;
+        if has_room {
             brought = rings.take(&mut taken);
         }
         taken.sort_by_key(|record| record.at);
@@ -102,6 +117,10 @@ fn empty(rings: &Rings, sender: &Sender<Vec<Record>>, waiting: &AtomicUsize, sto
         }
         if last {
             return;
+        }
+        // What was left in the rings is not known.
+        if has_room {
+            handed_on.store(settled, Ordering::Release);
         }
         std::thread::sleep(if brought < BUSY_RECORDS { ROUND } else { BUSY_ROUND });
     }

@@ -151,10 +151,10 @@ fn note_what_is_known(plan: &Plan, recorder: &FlightRecorder, provenance: &mut P
 struct KnownUntil(u64);
 
 impl KnownUntil {
-    /// Records were taken from this moment on, and whether these were all.
-    fn took(&mut self, begins_ns: u64, took_all: bool) {
+    /// Records were taken that were handed on up to this moment, and whether these were all.
+    fn took(&mut self, handed_on_ns: u64, took_all: bool) {
         if took_all {
-            self.0 = begins_ns;
+            self.0 = self.0.max(handed_on_ns);
         }
     }
 }
@@ -204,9 +204,9 @@ impl Session<'_> {
             self.finished.clear();
             self.unseen.clear();
             self.eager = if self.drain.is_behind() { self.eager.take().or_else(Eager::begin) } else { None };
-            let begins_ns = clock::monotonic_ns();
+            let handed_on_ns = self.drain.handed_on_until_ns();
             let took_all = self.take(writer);
-            self.known_until.took(begins_ns, took_all);
+            self.known_until.took(handed_on_ns, took_all);
             self.anybody |= self.programs.table.alive() > 0 || !self.finished.is_empty();
             if !self.finished.is_empty() {
                 self.patience.woke();
@@ -465,11 +465,14 @@ mod tests {
     #[test]
     fn what_is_still_to_be_taken_is_not_known() {
         let mut known = KnownUntil(10);
-        let until = [(20, true), (30, false), (40, false), (50, true)].map(|(begins_ns, took_all)| {
-            known.took(begins_ns, took_all);
-            known.0
-        });
-        assert_eq!(until, [20, 20, 20, 50]);
+        // At first nothing was handed on; later the thread that does so did not run for a while.
+        let until = [(0, true), (20, true), (30, false), (40, false), (50, true), (50, true)].map(
+            |(handed_on_ns, took_all)| {
+                known.took(handed_on_ns, took_all);
+                known.0
+            },
+        );
+        assert_eq!(until, [10, 20, 20, 20, 50, 50]);
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub struct Observation<'a> {
     pub unseen: &'a [(u32, u64)],
     /// When measuring began, ns of `CLOCK_MONOTONIC`.
     pub started_ns: u64,
-    /// Up to when everything that ended is known, ns of `CLOCK_MONOTONIC`: with followed threads, when the records were last taken to the
-    /// last; the time since then is this process's own.
+    /// Up to when everything that ended is known, ns of `CLOCK_MONOTONIC`: with followed threads, up to which all
+    /// records have come; the time since then is this process's own.
     pub known_until_ns: u64,
     /// When it ended: only in the last call, when the measurement is over and the recording is not closed yet.
     pub ended_ns: Option<u64>,
