@@ -17,6 +17,10 @@ pub struct Attempt {
     began_ns: u64,
     /// The end of the last job, or the beginning.
     heard_ns: u64,
+    /// How many jobs were due before the first of its activations was released: the thread may have been behind since before it began.
+    before_first: u64,
+    /// Whether one was released.
+    any_released: bool,
     /// What became of those that ended before the next one was released.
     alone: Judged,
     /// The last activation and what the host may have taken from it, if further jobs were released before it ended: the next
@@ -32,6 +36,8 @@ pub struct Attempt {
     awake_ns: Option<u64>,
     /// Those that were not seen.
     unseen: u64,
+    /// Those of them that became known after the last job that ended.
+    unseen_since: u64,
     worst_response_ns: u64,
 }
 
@@ -61,6 +67,8 @@ impl Attempt {
             spare_ns,
             began_ns: now_ns,
             heard_ns: now_ns,
+            before_first: 0,
+            any_released: false,
             alone: Judged::default(),
             stretch: None,
             stretches: Vec::new(),
@@ -69,6 +77,7 @@ impl Attempt {
             habits: Habits::default(),
             awake_ns: None,
             unseen: 0,
+            unseen_since: 0,
             worst_response_ns: 0,
         }
     }
@@ -87,12 +96,18 @@ impl Attempt {
     /// Takes an activation; one that was released before the attempt is not part of it. `stolen_ns` is what the host may have taken
     /// from it.
     pub fn take(&mut self, activation: &Activation, stolen_ns: u64) {
+        self.unseen_since = 0;
+        self.heard_ns = self.heard_ns.max(activation.finished_ns);
         if activation.released_ns < self.began_ns {
+            self.take_before_first(activation.finished_ns);
             return;
+        }
+        if !self.any_released {
+            self.take_before_first(activation.released_ns);
+            self.any_released = true;
         }
         self.settle(Some(activation.released_ns));
         self.pace.take(activation, self.period_ns, &mut self.habits);
-        self.heard_ns = self.heard_ns.max(activation.finished_ns);
         self.worst_response_ns = self.worst_response_ns.max(activation.response_ns());
         if self.released_within(activation) == 0 {
             self.usual.take(activation.executed_ns);
@@ -101,6 +116,13 @@ impl Attempt {
         } else {
             self.stretch = Some((*activation, stolen_ns));
         }
+    }
+
+    /// Takes that none of its activations was released until then. The first job is due within a period.
+    fn take_before_first(&mut self, until_ns: u64) {
+        let period_ns = self.period_ns.max(1);
+        let waited_ns = until_ns.saturating_sub(self.began_ns);
+        self.before_first = self.before_first.max(waited_ns.saturating_sub(period_ns / 4) / period_ns);
     }
 
     /// How many further jobs were released before an activation ended.
@@ -174,6 +196,7 @@ impl Attempt {
     /// were released and of when they ended.
     pub fn take_unseen(&mut self, activations: u64) {
         self.unseen = self.unseen.saturating_add(activations);
+        self.unseen_since = self.unseen_since.saturating_add(activations);
     }
 
     /// Takes that the thread has executed this long, ns, since the last activation that ended, and has not slept since: nothing is seen of
@@ -191,6 +214,10 @@ impl Attempt {
         match habits.when_behind() {
             // The next one comes after it has ended and slept.
             _ if habits.keeps_grid() == Some(false) => Judged { jobs: not_ended, ..Judged::default() },
+            // Then it sleeps after each one: while it works on a single one, it passes over the others.
+            WhenBehind::PassesOver if executed_ns.saturating_mul(4) > kind.longest_ns.saturating_mul(5) => {
+                Judged { jobs: not_ended, unclear: others, ..Judged::default() }
+            }
             WhenBehind::PassesOver => Judged { jobs: Jobs { missing: due, ..Jobs::default() }, ..Judged::default() },
             WhenBehind::Unknown if !is_work_of_all || habits.may_be_one_long_job(executed_ns) => {
                 Judged { jobs: not_ended, unclear: others, ..Judged::default() }
@@ -224,16 +251,20 @@ impl Attempt {
         let mut all = self.all();
         let passed_ns = now_ns.saturating_sub(self.began_ns);
         let expected = passed_ns.saturating_sub(self.deadline_ns + SLACK_NS) / self.period_ns.max(1);
-        let ended = all.jobs.all() + all.unclear;
+        let ended = all.jobs.all() + all.unclear + self.before_first;
+        // Of a loop that sleeps for the same time after each job, none was due while it worked on one.
+        all.unclear += if self.habits.keeps_grid() == Some(false) { 0 } else { self.before_first };
         // No more than came: an activation that was not seen may belong to the time before the attempt.
-        let unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
+        let mut unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
         let is_silent = self.is_silent(now_ns);
         let is_short = accounted + accounted / 10 + 1 < expected || is_silent;
         let short = if is_short { expected.saturating_sub(accounted).max(1) } else { 0 };
         let mut slow = 0;
-        match self.awake_ns.filter(|_| is_silent && self.unseen == 0) {
+        match self.awake_ns.filter(|_| is_silent) {
+            // It may have slept meanwhile, and nobody saw it.
+            Some(_) if self.unseen_since > 0 => unseen += short,
             Some(executed_ns) => {
                 all.add(self.while_awake(short, executed_ns));
                 self.worst_response_ns = self.worst_response_ns.max(now_ns.saturating_sub(self.heard_ns));
@@ -325,7 +356,8 @@ mod tests {
             (198, 7, 0, 2),
         ] {
             let mut attempt = Attempt::begin(JOB, 1_000);
-            for number in 200 - came..200 {
+            // The first one comes.
+            for number in std::iter::once(0).chain(201 - came..200) {
                 let released_ns = 1_000 + number * PERIOD;
                 let finished_ns = released_ns + 5;
                 attempt.take(&Activation { released_ns, latency_ns: 0, finished_ns, executed_ns: 5 }, 0);
@@ -347,7 +379,7 @@ mod tests {
     fn what_the_host_took_is_told_apart_and_what_came_before_is_not_counted() {
         let mut attempt = Attempt::begin(JOB, 1_000);
         let late = Activation { released_ns: 2_000, latency_ns: 0, finished_ns: 2_000 + PERIOD + 500, executed_ns: 5 };
-        attempt.take(&Activation { released_ns: 999, ..late }, 0);
+        attempt.take(&Activation { released_ns: 999, finished_ns: 1_500, ..late }, 0);
         attempt.take(&late, 500);
         // Several in one go behind the one that the host held up.
         attempt.take(&Activation { finished_ns: 2_000 + 5 * PERIOD, ..late }, 6_000_000);

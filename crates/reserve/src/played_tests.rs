@@ -195,17 +195,71 @@ fn jobs_of_a_loop_that_catches_up_and_is_never_done_are_late() {
         slowness: 100,
     };
     let (_, passes_over) = judged(&skips.play(job, 100), job, 100, nothing);
-    assert_eq!(never_done(passes_over, works), (jobs(0, 11), 0));
+    assert_eq!(never_done(passes_over, works), (jobs(0, 1), 10), "then it would have slept");
+    assert_eq!(never_done(passes_over, |attempt| attempt.take_awake(4 * MS)), (jobs(0, 11), 0), "it works on one");
     let has_long_ones = |number: u64| if number == 50 { 80 * MS } else { 3_500 * US };
     let seldom = Loop { manner: Manner::CatchesUp, work: has_long_ones, stall: |_: u64| 0u64, slowness: 100 };
     let (_, one_was_long) = judged(&seldom.play(job, 200), job, 200, nothing);
     assert_eq!(never_done(one_was_long, works), (jobs(0, 1), 10));
-    // Events were lost: it may have slept, and nothing was seen of it.
-    let (unseen, unclear) = never_done(nothing, |attempt| {
-        works(attempt);
-        attempt.take_unseen(1);
-    });
-    assert_eq!((unseen, unclear), (jobs(0, 10), 0));
+}
+
+#[test]
+fn jobs_that_may_have_been_worked_off_between_sleeps_that_nobody_saw_are_not_missing() {
+    let job = job(5 * MS, 3_550 * US);
+    let each = Loop { manner: Manner::CatchesUp, work: |_: u64| 3_500 * US, stall: |_: u64| 0u64, slowness: 100 };
+    let activations = each.play(job, 20).activations;
+    let ended = |unseen_after: usize| {
+        let mut attempt = Attempt::begin(job, 0);
+        for (number, activation) in activations.iter().enumerate() {
+            attempt.take(activation, 0);
+            attempt.take_unseen(u64::from(number + 1 == unseen_after));
+        }
+        attempt.take_awake(70 * MS);
+        assert!(attempt.is_only_silent(220 * MS));
+        attempt.end(220 * MS)
+    };
+    // Since the last one that was seen: the attempt says nothing, and is made again.
+    let counts = ended(20);
+    assert_eq!((counts.jobs(), counts.unseen()), (Jobs { on_time: 20, late: 0, missing: 0 }, 11), "{counts:?}");
+    assert!(!counts.is_judged() && counts.is_repeated(), "{counts:?}");
+    // Before that: it has not slept since.
+    let counts = ended(10);
+    assert_eq!((counts.jobs(), counts.unseen()), (Jobs { on_time: 20, late: 9, missing: 1 }, 1), "{counts:?}");
+}
+
+#[test]
+fn jobs_that_were_due_while_the_thread_was_behind_from_before_are_unclear() {
+    let job = job(20 * MS, 5_100 * US);
+    // It could not run for 678 ms, works off what was due meanwhile, and sleeps again from its 60th job on.
+    let stall = |number: u64| if number == 0 { 678 * MS } else { 0 };
+    let catches_up = Loop { manner: Manner::CatchesUp, work: |_: u64| 5 * MS, stall, slowness: 100 };
+    let activations = catches_up.play(job, 200).activations;
+    let behind_until_ns = activations[0].finished_ns;
+    assert!(behind_until_ns > 800 * MS && activations[0].released_ns == 0, "{:?}", activations[0]);
+    // The attempt begins meanwhile. What was released before may have come or not.
+    for first in [0, 1] {
+        let began_ns = 100 * MS + 1;
+        let mut attempt = Attempt::begin(job, began_ns);
+        activations[first..].iter().for_each(|activation| attempt.take(activation, 0));
+        let counts = attempt.end(4_000 * MS);
+        let (came, due) = (activations.len() as u64 - 1, (4_000 * MS - began_ns) / job.period_ns);
+        assert_eq!(counts.jobs(), Jobs { on_time: came, late: 0, missing: 0 }, "{counts:?}");
+        assert!((due - 1..=due).contains(&(came + counts.unclear())) && counts.unclear() > 30, "{due}: {counts:?}");
+        assert!(!counts.is_judged(), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_thread_that_sleeps_until_its_first_job_is_not_behind() {
+    let job = job(10 * MS, 2_100 * US);
+    let each = Loop { manner: Manner::CatchesUp, work: |_: u64| 2 * MS, stall: |_: u64| 0u64, slowness: 100 };
+    let activations = each.play(job, 100).activations;
+    for began_ns in [0, 1, 2 * MS, 5 * MS, 10 * MS - 1] {
+        let mut attempt = Attempt::begin(job, began_ns);
+        activations.iter().for_each(|activation| attempt.take(activation, 0));
+        let counts = attempt.end(1_000 * MS);
+        assert!(counts.succeeded() && counts.jobs().on_time >= 99, "{began_ns}: {counts:?}");
+    }
 }
 
 #[test]

@@ -24,13 +24,14 @@ impl Watched {
     /// Takes what became known since the last look; returns the CPU time of the thread's activations that are part of the attempt, ns.
     pub(super) fn take(&mut self, followed: &Followed<'_>) -> u64 {
         let (mut executed_ns, mut any_ended) = (0, false);
+        // It becomes known with the next one that is seen.
+        self.attempt.take_unseen(followed.unseen_of(self.tid));
         for (_, activation, _) in followed.activations.iter().filter(|(of, ..)| *of == self.tid) {
             any_ended = true;
             self.attempt.take(activation, followed.stolen_ns(activation));
             let is_of_attempt = activation.released_ns >= self.began_ns;
             executed_ns += if is_of_attempt { activation.executed_ns } else { 0 };
         }
-        self.attempt.take_unseen(followed.unseen_of(self.tid));
         if any_ended {
             self.ran_ns = ran_ns(self.tid);
         }
