@@ -4,6 +4,7 @@
 //! through a keeper process, follows its activations for a while, and puts it back: however the study ends, an unproven
 //! change is undone.
 
+mod attempts;
 mod device;
 mod followed;
 mod held;

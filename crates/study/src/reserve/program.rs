@@ -1,5 +1,6 @@
 //! The program whose thread is studied, and the load beside it.
 
+use super::attempts::{Beginning, MadeAgain, SETTLING_PERIODS};
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
 use super::settings::{is_scheduled, reserved, wanted};
@@ -45,8 +46,6 @@ impl Subject {
 
 /// How long the thread rests in its original state between two settings.
 const REST: Duration = Duration::from_millis(100);
-/// How many periods a setting is left alone before it counts.
-const SETTLING_PERIODS: u64 = 4;
 /// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
 const MAX_REPEATS: u32 = 3;
 
@@ -72,6 +71,8 @@ pub(super) struct Program<'a> {
     keeper: Keeper,
     /// What could not be put back, until somebody asks.
     not_put_back: Vec<String>,
+    /// The same of attempts that do not count.
+    made_again: MadeAgain,
     stuck: StuckThreads,
     info: LoadInfo,
     command_line: Vec<String>,
@@ -109,6 +110,7 @@ impl<'a> Program<'a> {
             habits: BTreeMap::new(),
             keeper,
             not_put_back: Vec::new(),
+            made_again: MadeAgain::default(),
             stuck: StuckThreads::default(),
             info: plan.load.info(),
             command_line: plan.command_line.clone(),
@@ -398,33 +400,33 @@ impl Tried for Program<'_> {
         plan: &AttemptPlan,
         observe: &mut dyn FnMut(&ReserveProgress) -> bool,
     ) -> Result<Made, StudyError> {
-        let (period_ns, deadline_ns, tid) = (job.period_ns, job.deadline_ns, self.tid);
+        let tid = self.tid;
         if let Err(refused) = self.set(plan.setting) {
             return Ok(match self.any_has_ended() {
                 true => Made::Counts(StudyEnd::ProgramEnded, Vec::new()),
                 false => Made::Refused { why: refused.to_string(), is_full: refused.is_full },
             });
         }
-        let attempt_ns = long_enough(plan.attempt_ns, period_ns);
-        let settling_ns = SETTLING_PERIODS * period_ns.max(deadline_ns);
-        let most = u64::from(plan.count + MAX_REPEATS + 1);
-        let duration = Duration::from_nanos(most * (attempt_ns + settling_ns) + settling_ns) + STUCK;
-        let shown = Duration::from_nanos(u64::from(plan.count) * (attempt_ns + settling_ns));
+        let attempt_ns = long_enough(plan.attempt_ns, job.period_ns);
+        let mut beginning = Beginning::of(job, plan);
+        let (at_most_ns, most) = (attempt_ns + beginning.at_most_ns(), u64::from(plan.count + MAX_REPEATS + 1));
+        let duration = Duration::from_nanos(most * at_most_ns + beginning.at_most_ns()) + STUCK;
+        let shown = Duration::from_nanos(u64::from(plan.count) * attempt_ns);
         let mut stillness = Stillness::default();
-        let (mut done, mut repeats, mut overruled, mut is_gone) = (Vec::new(), 0, false, false);
-        // The attempt in progress, and when it ends; before that, when it begins.
+        let (mut done, mut again, mut overruled, mut is_gone) = (Vec::new(), MadeAgain::default(), false, false);
+        // The attempt in progress, and when it ends.
         let mut current: Option<(Watched, u64)> = None;
-        let mut begins_ns = None;
         let mut habits = self.habits.get(&tid).copied().unwrap_or_default();
         let chosen = self.chosen.clone();
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
             let now_ns = followed.now_ns;
-            let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
+            let begins_ns = if current.is_none() { beginning.look(tid, followed) } else { None };
             if followed.freed {
                 // What came of the attempt meanwhile is not the setting's: it begins again.
-                (current, begins_ns) = (None, Some(now_ns + settling_ns));
-            } else if current.is_none() && now_ns >= begins {
-                current = Some((Watched::begin(tid, job, habits, now_ns), now_ns + attempt_ns));
+                current = None;
+                beginning.again(now_ns);
+            } else if let Some(begins_ns) = begins_ns {
+                current = Some((Watched::begin(tid, job, habits, begins_ns), begins_ns + attempt_ns));
                 stillness = Stillness::default();
             }
             if let Some((attempt, ends_ns)) = &mut current {
@@ -436,12 +438,12 @@ impl Tried for Program<'_> {
                 if is_over && !may_be_stuck {
                     let (counts, known) = attempt.end(now_ns);
                     (current, habits) = (None, known);
-                    begins_ns = Some(now_ns + settling_ns);
+                    beginning.after(&counts, now_ns);
                     // What came of a thread that has ended is not the setting's, nor does anything else schedule it.
                     is_gone = has_ended(&chosen, tid);
                     overruled = !is_gone && !is_scheduled(tid, plan.setting);
-                    if counts.is_repeated() && plan.setting != Setting::AsItWas && repeats < MAX_REPEATS {
-                        repeats += 1;
+                    if counts.is_repeated() && plan.setting != Setting::AsItWas && again.attempts < MAX_REPEATS {
+                        again.take(&counts);
                     } else if !is_gone {
                         done.push(counts);
                     }
@@ -455,14 +457,20 @@ impl Tried for Program<'_> {
             }
         })?;
         self.habits.insert(tid, habits);
+        self.made_again.add(&again);
         let end = if is_gone { StudyEnd::ProgramEnded } else { end };
         Ok(self.refused(overruled).unwrap_or(Made::Counts(end, done)))
     }
 
-    /// Puts every thread back; returns what could not be put back since the last time, and whom the kernel did not let run.
+    /// Puts every thread back; returns what could not be put back since the last time, whom the kernel did not let run, and which
+    /// attempts do not count.
     fn put_back(&mut self) -> Vec<String> {
         self.restore();
-        std::mem::take(&mut self.not_put_back).into_iter().chain(self.stuck.in_words()).collect()
+        std::mem::take(&mut self.not_put_back)
+            .into_iter()
+            .chain(self.stuck.in_words())
+            .chain(self.made_again.in_words())
+            .collect()
     }
 }
 
