@@ -36,6 +36,7 @@ pub struct AttemptCounts {
     caught_up: u64,
     /// Besides the jobs.
     slow: u64,
+    off_period: u32,
     worst_response_ns: u64,
 }
 
@@ -49,6 +50,7 @@ impl AttemptCounts {
             unclear: 0,
             caught_up: 0,
             slow: 0,
+            off_period: 0,
             worst_response_ns,
         }
     }
@@ -70,6 +72,13 @@ impl AttemptCounts {
     #[must_use]
     pub fn with_slow(self, slow: u64) -> AttemptCounts {
         AttemptCounts { slow, ..self }
+    }
+
+    /// The same of an attempt in which far more or far fewer jobs came than the period allows, and no other reason for that was seen:
+    /// nothing is known of the setting.
+    #[must_use]
+    pub fn with_another_period(self) -> AttemptCounts {
+        AttemptCounts { off_period: 1, ..self }
     }
 
     /// What became of the jobs.
@@ -106,6 +115,11 @@ impl AttemptCounts {
         self.slow
     }
 
+    /// In how many attempts far more or far fewer jobs came than the period allows.
+    pub fn off_period(&self) -> u32 {
+        self.off_period
+    }
+
     /// How many jobs may have failed or not: those that were not seen, and those that are unclear.
     pub fn undecided(&self) -> u64 {
         self.unseen.saturating_add(self.unclear)
@@ -134,9 +148,9 @@ impl AttemptCounts {
     }
 
     /// Whether it says anything of the setting, whatever became of the undecided jobs: if it [failed](AttemptCounts::has_failed) it does;
-    /// otherwise only if there are none of these and [`AttemptCounts::has_jobs`].
+    /// otherwise only if there are none of these and [`AttemptCounts::has_jobs`]. One whose jobs have another period says nothing.
     pub fn is_judged(&self) -> bool {
-        self.has_failed() || self.succeeded()
+        self.off_period == 0 && self.has_failed() || self.succeeded()
     }
 
     /// Whether it is made again: the host took the CPU from jobs, or some were not seen, and neither says anything of the setting. One
@@ -148,7 +162,7 @@ impl AttemptCounts {
     /// Whether there were jobs, none fewer than the period allows, and every one was seen to be on time, except for those that the host
     /// held up.
     pub fn succeeded(&self) -> bool {
-        self.jobs.on_time > 0 && !self.has_failed() && self.undecided() == 0
+        self.jobs.on_time > 0 && !self.has_failed() && self.undecided() == 0 && self.off_period == 0
     }
 
     /// Adds another's.
@@ -161,6 +175,7 @@ impl AttemptCounts {
         self.unclear += other.unclear;
         self.caught_up += other.caught_up;
         self.slow += other.slow;
+        self.off_period += other.off_period;
         self.worst_response_ns = self.worst_response_ns.max(other.worst_response_ns);
     }
 }
@@ -216,6 +231,17 @@ mod tests {
         let mut sum = on_time;
         sum.add(&slow);
         assert_eq!((sum.slow(), sum.succeeded()), (57, false));
+    }
+
+    #[test]
+    fn attempts_with_another_period_say_nothing() {
+        for late in [0, 3] {
+            let counts = AttemptCounts::new(Jobs { on_time: 190, late, missing: 0 }, 0, 6_000).with_another_period();
+            assert_eq!((counts.is_judged(), counts.succeeded(), counts.is_repeated()), (false, false, false), "{late}");
+            let mut sum = AttemptCounts::new(Jobs { on_time: 100, ..Jobs::default() }, 0, 6_000);
+            sum.add(&counts);
+            assert_eq!((sum.off_period(), sum.succeeded()), (1, false), "{late}");
+        }
     }
 
     #[test]

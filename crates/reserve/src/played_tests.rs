@@ -322,3 +322,31 @@ fn a_loop_that_sleeps_for_the_same_time_after_each_job_is_slow_and_misses_none()
     assert_eq!((counts.jobs().missing, counts.jobs().on_time), (1, activations.len() as u64), "{counts:?}");
     assert!(counts.slow() > 80 && !counts.succeeded(), "{counts:?}");
 }
+
+#[test]
+fn counts_that_contradict_the_period_say_nothing_of_the_setting() {
+    let job = job(10 * MS, 1_900 * US);
+    let ended = |released: &[u64], length_ns: u64| {
+        let mut attempt = Attempt::begin(job, 0);
+        for &released_ns in released {
+            let finished_ns = released_ns + 1_800 * US;
+            let latency_ns = 5 * US;
+            attempt.take(&Activation { released_ns, latency_ns, finished_ns, executed_ns: 1_800 * US }, 0);
+        }
+        attempt.end(length_ns)
+    };
+    // 353 periods of 10 ms, then 94 of 5 ms; every second job only; as it was found, with up to 0.8 ms earlier or later.
+    let faster: Vec<u64> =
+        (0..353).map(|number| number * 10 * MS).chain((0..94).map(|number| 3_530 * MS + number * 5 * MS)).collect();
+    let slower: Vec<u64> = (0..200).map(|number| number * 20 * MS).collect();
+    let jitters: Vec<u64> = (0..400).map(|number| number * 10 * MS + number * 7 % 17 * 100 * US).collect();
+    for (what, released, is_other) in [("faster", faster, 1), ("slower", slower, 1), ("jitters", jitters, 0)] {
+        let counts = ended(&released, 4_000 * MS);
+        assert_eq!(counts.off_period(), is_other, "{what}: {counts:?}");
+        assert_eq!((counts.is_judged(), counts.succeeded()), (is_other == 0, is_other == 0), "{what}: {counts:?}");
+    }
+    // A few are skipped by a loop whose others are on time: that is no other period.
+    let some: Vec<u64> = (0..400).filter(|number| number % 5 > 0).map(|number| number * 10 * MS).collect();
+    let counts = ended(&some, 4_000 * MS);
+    assert!(counts.off_period() == 0 && counts.jobs().missing > 60 && counts.is_judged(), "{counts:?}");
+}

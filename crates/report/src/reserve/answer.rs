@@ -115,6 +115,8 @@ pub(super) struct CountsRow {
     unclear: u64,
     /// How many of the jobs were worked off without a sleep before them.
     caught_up: u64,
+    /// In how many attempts far more or far fewer jobs came than the period allows; these are not judged.
+    off_period: u32,
     /// Of those that ended; of several in a row, until the thread slept.
     worst_response_ns: u64,
 }
@@ -172,6 +174,7 @@ pub(super) fn counts(counts: &AttemptCounts) -> CountsRow {
         unseen: counts.unseen(),
         unclear: counts.unclear(),
         caught_up: counts.caught_up(),
+        off_period: counts.off_period(),
         worst_response_ns: counts.worst_response_ns(),
     }
 }

@@ -87,9 +87,13 @@ impl ReserveReport<'_> {
             "{none_of} sufficient for `{thread}` (99 of 100 jobs take at most {job}): nothing was left changed."
         );
         let Some(best) = self.best() else {
-            return format!(
-                "{none} No attempt could be judged: no job came, or the host accounts for all that were late."
-            );
+            let is_other = self.trials.iter().any(|trial| trial.counts.off_period() > 0);
+            let why = if is_other {
+                "far more or far fewer jobs came than the period allows"
+            } else {
+                "no job came, or the host accounts for all that were late"
+            };
+            return format!("{none} No attempt could be judged: {why}.");
         };
         let (what, why) = (setting_in_words(best.setting), self.why_none());
         let succeeded = format!("{} of {} succeeded", best.succeeded, counted(best.attempts, "attempt"));

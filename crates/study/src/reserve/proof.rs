@@ -44,6 +44,10 @@ impl Proof {
     }
 }
 
+/// Why an attempt with far more or far fewer jobs than its period allows says nothing.
+pub(super) const ANOTHER_PERIOD: &str = "far more or far fewer jobs came than the period allows: the loop has another period now, or \
+                                         waits within a job, for a lock or an answer, were counted as jobs";
+
 /// Measures both in turn, every second pair backwards, and puts the thread back.
 pub(super) fn prove(
     plan: &ReservePlan,
@@ -57,7 +61,7 @@ pub(super) fn prove(
     study.proof = None;
     let settings = [Setting::AsItWas, Setting::Reserved(recommended)];
     let (mut rounds, mut recordings) = (Vec::new(), [Vec::new(), Vec::new()]);
-    let (mut not_judged, mut unseen, mut unclear) = (0u32, 0u64, 0u64);
+    let (mut not_judged, mut left) = (0u32, AttemptCounts::default());
     for number in 0..plan.rounds {
         let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
         let mut counts = [None, None];
@@ -87,10 +91,12 @@ pub(super) fn prove(
         }
         let [Some((before, its)), Some((with, other))] = counts else { break };
         // A round without a job on one side, or with a part of it alone, proves nothing.
-        if !before.has_jobs() || !with.is_judged() {
+        if !before.has_jobs() || !with.is_judged() || before.off_period() > 0 {
             not_judged += 1;
-            unseen += with.unseen();
-            unclear += with.unclear();
+            left.add(&with);
+            if before.off_period() > 0 {
+                left.add(&before);
+            }
             continue;
         }
         rounds.push(Round { before, with });
@@ -98,7 +104,7 @@ pub(super) fn prove(
         recordings[1].push(other);
     }
     if not_judged > 0 {
-        study.notes.push(left_out(not_judged, unseen, unclear));
+        study.notes.push(left_out(not_judged, &left));
     }
     study.notes.extend(subject.put_back());
     if rounds.is_empty() {
@@ -109,9 +115,10 @@ pub(super) fn prove(
     Ok(())
 }
 
-/// Says that so many rounds are left out, in which so many jobs with the reservation were not seen, or are unclear.
-fn left_out(rounds: u32, unseen: u64, unclear: u64) -> String {
-    let why = match (unseen, unclear) {
+/// Says that so many rounds are left out, in which this was counted with the reservation, and without it if that had another period.
+fn left_out(rounds: u32, left: &AttemptCounts) -> String {
+    let why = match (left.unseen(), left.unclear()) {
+        _ if left.off_period() > 0 => ANOTHER_PERIOD.to_owned(),
         (0, 0) => "no job told of the setting".to_owned(),
         (0, unclear) => format!(
             "with the reservation, {} {} due while the thread did not sleep, and may have been late or missing",
@@ -145,13 +152,22 @@ mod tests {
 
     #[test]
     fn rounds_that_are_left_out_are_told_with_the_reason() {
-        assert_eq!(left_out(1, 0, 0), "Left out: 1 round that could not be judged: no job told of the setting.");
+        let counts = |unseen, unclear| AttemptCounts::default().with_unseen(unseen).with_stretches(unclear, 0);
         assert_eq!(
-            left_out(2, 12, 0),
+            left_out(1, &counts(0, 0)),
+            "Left out: 1 round that could not be judged: no job told of the setting."
+        );
+        assert_eq!(
+            left_out(2, &counts(12, 0)),
             "Left out: 2 rounds that could not be judged: with the reservation, 12 jobs were not seen, and may have been late."
         );
         let unclear = "Left out: 1 round that could not be judged: with the reservation, 3 jobs were due while the thread did not \
                        sleep, and may have been late or missing.";
-        assert_eq!(left_out(1, 0, 3), unclear);
+        assert_eq!(left_out(1, &counts(0, 3)), unclear);
+        let other = left_out(1, &counts(4, 0).with_another_period());
+        assert!(
+            other.starts_with("Left out: 1 round that could not be judged: far more or far fewer jobs came"),
+            "{other}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! The trials: the original state, a priority, and reservations until the smallest sufficient one is found.
 
+use super::proof::ANOTHER_PERIOD;
 use super::subject::{AttemptPlan, Made, Tried};
 use super::{Doing, ReservePlan, ReserveProgress, Reserved, StudyEnd};
 use crate::StudyError;
@@ -145,6 +146,12 @@ fn try_setting(
     counts.iter().for_each(|counts| trial.add(counts));
     if !counts.is_empty() {
         study.trials.push(trial);
+    }
+    if trial.counts.off_period() > 0 {
+        let what = format!("Attempts were not judged in which {ANOTHER_PERIOD}.");
+        if !study.notes.contains(&what) {
+            study.notes.push(what);
+        }
     }
     // What was cut off shows nothing.
     if end != StudyEnd::Finished {
