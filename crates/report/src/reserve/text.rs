@@ -378,6 +378,12 @@ pub(crate) mod tests {
         let says = "Measured over 400 jobs; 2 activations are left out, since each may be several jobs in one go: the next \
                     was due two or more periods later.";
         assert!(merged.job_in_words().ends_with(says), "{}", merged.job_in_words());
+        let told = merged.verdict();
+        assert!(told.contains("of every 10.0 ms, besides 2 jobs that were not seen by themselves): nothing"), "{told}");
+        let others = [trial(Setting::AsItWas, 4), trial(reserved(2_090_000), 3)];
+        let alone = ReserveReport { trials: &others, ..merged }.verdict();
+        let longest = "The longest of the 400 jobs that were seen by themselves took 2.10 ms of CPU time; 2 others may have taken longer.";
+        assert!(alone.ends_with(longest), "{alone}");
         let nothing = ReserveReport { trials: &[], grid: 0, ..none() };
         assert!(nothing.verdict().starts_with("No reservation can be tried for `loop`"), "{}", nothing.verdict());
         let unjudged = [Trial::new(reserved(2_090_000))];

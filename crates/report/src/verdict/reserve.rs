@@ -64,7 +64,7 @@ impl ReserveReport<'_> {
 
     /// Says that none was sufficient, in a few sentences.
     fn none_sufficient(&self) -> String {
-        let (thread, job) = (self.thread, in_words(self.job.work_ns, self.job.period_ns));
+        let (thread, job) = (self.thread, self.job_and_others());
         if self.grid == 0 {
             return format!(
                 "No reservation can be tried for `{thread}` (99 of 100 jobs take at most {job}): none with a period of {} \
@@ -156,7 +156,28 @@ impl ReserveReport<'_> {
                 _ => {}
             }
         }
-        format!("Its longest job took {} of CPU time.", format_ns(longest_ns))
+        match self.measured.merged {
+            0 => format!("Its longest job took {} of CPU time.", format_ns(longest_ns)),
+            merged => format!(
+                "The longest of the {} that {} seen by {} took {} of CPU time; {} may have taken longer.",
+                counted(self.measured.jobs, "job"),
+                agreeing(self.measured.jobs, "was", "were"),
+                agreeing(self.measured.jobs, "itself", "themselves"),
+                format_ns(longest_ns),
+                counted(merged, "other")
+            ),
+        }
+    }
+
+    /// What 99 of 100 jobs take at most, and of how many more that is not known.
+    fn job_and_others(&self) -> String {
+        let job = in_words(self.job.work_ns, self.job.period_ns);
+        let merged = self.measured.merged;
+        let (were, itself) = (agreeing(merged, "was", "were"), agreeing(merged, "itself", "themselves"));
+        match merged {
+            0 => job,
+            _ => format!("{job}, besides {} that {were} not seen by {itself}", counted(merged, "job")),
+        }
     }
 
     /// Says that the thread was on time without it, too; `what`: the reservation in words.
