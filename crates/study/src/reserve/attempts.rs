@@ -9,6 +9,9 @@ use punctual_reserve::{AttemptCounts, Job};
 /// How many periods a setting is left alone before it counts.
 pub(super) const SETTLING_PERIODS: u64 = 4;
 
+/// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
+pub(super) const MAX_REPEATS: u32 = 3;
+
 /// When the next attempt begins: once its thread has settled under its setting, and has slept. One that was behind before, under another
 /// setting, first works that off; if it takes too long, that is the setting's.
 #[derive(Debug)]

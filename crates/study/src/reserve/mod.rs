@@ -20,6 +20,7 @@ mod subject;
 mod thread;
 mod threads;
 mod together;
+mod waits;
 mod watched;
 
 pub use device::DeviceSubject;
@@ -239,6 +240,7 @@ pub fn find<'a>(
     }
     search_and_prove(plan, &mut program, &mut study, observe)?;
     study.rename(program.name_now());
+    study.notes.extend(program.waits_in_words());
     if let Afterwards::Stay(tell) = afterwards
         && study.is_proven()
     {

@@ -1,6 +1,6 @@
 //! The program whose thread is studied, and the load beside it.
 
-use super::attempts::{Beginning, MadeAgain, SETTLING_PERIODS};
+use super::attempts::{Beginning, MAX_REPEATS, MadeAgain, SETTLING_PERIODS};
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
 use super::settings::{is_scheduled, reserved, wanted};
@@ -8,6 +8,7 @@ use super::still_there::{has_ended, name_now};
 use super::stolen::Stolen;
 use super::stuck::StuckThreads;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
+use super::waits::Wakings;
 use super::watched::Watched;
 use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end_of, step};
 use crate::StudyError;
@@ -46,9 +47,6 @@ impl Subject {
 
 /// How long the thread rests in its original state between two settings.
 const REST: Duration = Duration::from_millis(100);
-/// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
-const MAX_REPEATS: u32 = 3;
-
 /// How much longer attempts may take in all where the kernel does not let the thread run.
 const STUCK: Duration = Duration::from_secs(10);
 
@@ -73,6 +71,7 @@ pub(super) struct Program<'a> {
     not_put_back: Vec<String>,
     /// The same of attempts that do not count.
     made_again: MadeAgain,
+    wakings: Wakings,
     stuck: StuckThreads,
     info: LoadInfo,
     command_line: Vec<String>,
@@ -111,6 +110,7 @@ impl<'a> Program<'a> {
             keeper,
             not_put_back: Vec::new(),
             made_again: MadeAgain::default(),
+            wakings: Wakings::default(),
             stuck: StuckThreads::default(),
             info: plan.load.info(),
             command_line: plan.command_line.clone(),
@@ -178,6 +178,7 @@ impl<'a> Program<'a> {
         if let Some(failure) = failure {
             return Err(StudyError::LoadFailed(failure));
         }
+        self.wakings.take(outcome.document.followed.as_ref());
         Ok(end_of(outcome.document.ended.map(|ended| ended.reason)))
     }
 
@@ -253,6 +254,11 @@ impl<'a> Program<'a> {
     /// Whether this thread was chosen.
     pub(super) fn has_chosen(&self, tid: u32) -> bool {
         self.chosen.iter().any(|chosen| chosen.tid == tid)
+    }
+
+    /// For which of the program's threads without a reservation it waits, if it does, in words.
+    pub(super) fn waits_in_words(&self) -> Option<String> {
+        self.wakings.in_words(self.tid, self.process, &|tid| self.has_chosen(tid))
     }
 
     /// What the thread is named by now; `None` if it has ended.

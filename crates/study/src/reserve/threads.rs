@@ -90,6 +90,7 @@ fn beside_others(
     let mut study = Reserved::begin(chosen, job, lateness_ns);
     search::search(&plan, program, &mut study, observe)?;
     study.rename(program.name_now());
+    study.notes.extend(program.waits_in_words());
     Ok(study)
 }
 
