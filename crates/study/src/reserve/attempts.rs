@@ -5,32 +5,40 @@ use super::followed::Followed;
 use super::subject::{AttemptPlan, long_enough};
 use punctual_recording::{agreeing, counted};
 use punctual_reserve::{AttemptCounts, Job};
+use std::collections::BTreeSet;
 
 /// How many periods a setting is left alone before it counts.
-pub(super) const SETTLING_PERIODS: u64 = 4;
+const SETTLING_PERIODS: u64 = 4;
 
 /// A failure may be the host's fault, and what was not seen may have been one: how often to repeat such attempts.
 pub(super) const MAX_REPEATS: u32 = 3;
 
-/// When the next attempt begins: once its thread has settled under its setting, and has slept. One that was behind before, under another
-/// setting, first works that off; if it takes too long, that is the setting's.
+/// When the next attempt begins: once its threads have settled under their settings, and each has slept. One that was behind before, under
+/// another setting, first works that off; if it takes too long, that is the setting's.
 #[derive(Debug)]
 pub(super) struct Beginning {
+    threads: Vec<u32>,
     settling_ns: u64,
-    /// How much longer to wait until the thread has slept, ns.
+    /// How much longer to wait until the threads have slept, ns.
     patience_ns: u64,
     since_ns: u64,
     begins_ns: Option<u64>,
-    has_slept: bool,
+    /// Those that have.
+    slept: BTreeSet<u32>,
 }
 
 impl Beginning {
-    /// Of the first attempt of this plan. A starved thread makes every attempt of a trial wait; the rounds of a proof are few.
-    pub(super) fn of(job: Job, plan: &AttemptPlan) -> Beginning {
+    /// Of the first attempt of this plan with a thread. A starved one makes every attempt of a trial wait; the rounds of a proof are few.
+    pub(super) fn of(tid: u32, job: Job, plan: &AttemptPlan) -> Beginning {
         let attempt_ns = long_enough(plan.attempt_ns, job.period_ns);
         let patience_ns = if matches!(plan.doing, Doing::Proving(..)) { attempt_ns } else { attempt_ns / 4 };
-        let settling_ns = SETTLING_PERIODS * job.period_ns.max(job.deadline_ns);
-        Beginning { settling_ns, patience_ns, since_ns: 0, begins_ns: None, has_slept: false }
+        Beginning::of_all(vec![tid], job.period_ns.max(job.deadline_ns), patience_ns)
+    }
+
+    /// Of an attempt with several threads, none of which has a longer period or deadline than this, ns.
+    pub(super) fn of_all(threads: Vec<u32>, longest_ns: u64, patience_ns: u64) -> Beginning {
+        let settling_ns = SETTLING_PERIODS * longest_ns;
+        Beginning { threads, settling_ns, patience_ns, since_ns: 0, begins_ns: None, slept: BTreeSet::new() }
     }
 
     /// How long it may be until an attempt begins, ns.
@@ -39,25 +47,28 @@ impl Beginning {
     }
 
     /// From when on what is seen belongs to the attempt, ns, if it begins now.
-    pub(super) fn look(&mut self, tid: u32, followed: &Followed<'_>) -> Option<u64> {
-        let releases = followed.activations.iter().filter(|(of, ..)| *of == tid);
-        self.reached(followed.now_ns, releases.map(|(_, activation, _)| activation.released_ns))
+    pub(super) fn look(&mut self, followed: &Followed<'_>) -> Option<u64> {
+        let releases = followed.activations.iter().map(|(tid, activation, _)| (*tid, activation.released_ns));
+        self.reached(followed.now_ns, releases)
     }
 
-    /// The same at this moment, where the thread was released so since the last one.
-    fn reached(&mut self, now_ns: u64, mut releases: impl Iterator<Item = u64>) -> Option<u64> {
+    /// The same at this moment, where threads were released so since the last one.
+    fn reached(&mut self, now_ns: u64, releases: impl Iterator<Item = (u32, u64)>) -> Option<u64> {
         let begins_ns = *self.begins_ns.get_or_insert(now_ns + self.settling_ns);
-        self.has_slept |= releases.any(|released_ns| released_ns >= self.since_ns);
-        if begins_ns <= self.since_ns {
+        let since_ns = self.since_ns;
+        self.slept.extend(releases.filter(|(_, released_ns)| *released_ns >= since_ns).map(|(tid, _)| tid));
+        if begins_ns <= since_ns {
             return Some(begins_ns);
         }
-        let is_now = now_ns >= begins_ns && (self.has_slept || now_ns >= begins_ns.saturating_add(self.patience_ns));
+        let have_slept = self.threads.iter().all(|tid| self.slept.contains(tid));
+        let is_now = now_ns >= begins_ns && (have_slept || now_ns >= begins_ns.saturating_add(self.patience_ns));
         is_now.then_some(now_ns)
     }
 
-    /// The next one begins after its thread has settled again.
+    /// The next one begins after the threads have settled again.
     pub(super) fn again(&mut self, now_ns: u64) {
-        (self.since_ns, self.begins_ns, self.has_slept) = (now_ns, Some(now_ns + self.settling_ns), false);
+        (self.since_ns, self.begins_ns) = (now_ns, Some(now_ns + self.settling_ns));
+        self.slept.clear();
     }
 
     /// The next one begins after one with these counts, which ended now: at once, unless it left the thread behind.
@@ -117,12 +128,13 @@ mod tests {
     fn beginning(doing: Doing) -> Beginning {
         let setting = Setting::Reserved(Reservation { budget_ns: 2 * MS, period_ns: 10 * MS });
         let output = PathBuf::from("r.punctual");
-        Beginning::of(JOB, &AttemptPlan { setting, doing, count: 2, attempt_ns: 2_000 * MS, output })
+        Beginning::of(7, JOB, &AttemptPlan { setting, doing, count: 2, attempt_ns: 2_000 * MS, output })
     }
 
     /// When it begins, in ms, at looks every 20 ms from here on, if the thread is released at these times, in ms.
     fn begins(beginning: &mut Beginning, from: u64, released: &[u64]) -> Option<(u64, u64)> {
-        let within = |look: u64| released.iter().filter(move |at| (look - 20..look).contains(*at)).map(|at| at * MS);
+        let within =
+            |look: u64| released.iter().filter(move |at| (look - 20..look).contains(*at)).map(|at| (7, at * MS));
         let mut looks = (from..from + 6_000).step_by(20);
         looks.find_map(|look| Some((look, beginning.reached(look * MS, within(look))? / MS)))
     }
@@ -135,6 +147,20 @@ mod tests {
         assert_eq!(begins(&mut beginning(trying), 1_000, &[]), Some((1_540, 1_540)), "it is behind with this setting");
         assert_eq!(begins(&mut beginning(Doing::Proving(1, 2)), 1_000, &[]), Some((3_040, 3_040)));
         assert_eq!(beginning(trying).at_most_ns(), 540 * MS);
+    }
+
+    #[test]
+    fn an_attempt_with_several_threads_begins_when_all_have_slept() {
+        let begins = |slept: &[(u32, u64)]| {
+            let mut beginning = Beginning::of_all(vec![7, 8], 10 * MS, 1_000 * MS);
+            (1_000..9_000).step_by(20).find(|look| {
+                let within = slept.iter().filter(|(_, at)| (look - 20..*look).contains(at));
+                beginning.reached(look * MS, within.map(|(tid, at)| (*tid, at * MS))).is_some()
+            })
+        };
+        assert_eq!(begins(&[(7, 1_001), (8, 1_001)]), Some(1_040));
+        assert_eq!(begins(&[(7, 1_001), (7, 1_201), (9, 1_201), (8, 1_301)]), Some(1_320));
+        assert_eq!(begins(&[(7, 1_001)]), Some(2_040));
     }
 
     #[test]

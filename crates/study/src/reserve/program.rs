@@ -1,6 +1,6 @@
 //! The program whose thread is studied, and the load beside it.
 
-use super::attempts::{Beginning, MAX_REPEATS, MadeAgain, SETTLING_PERIODS};
+use super::attempts::{Beginning, MAX_REPEATS, MadeAgain};
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
 use super::settings::{is_scheduled, reserved, wanted};
@@ -316,27 +316,29 @@ impl<'a> Program<'a> {
             });
         }
         let longest_ns = threads.iter().map(|(_, job)| job.period_ns.max(job.deadline_ns)).max().unwrap_or(0);
-        let (attempt_ns, settling_ns) = (long_enough(attempt_ns, longest_ns), SETTLING_PERIODS * longest_ns);
-        let duration = Duration::from_nanos(attempt_ns + settling_ns);
-        let whom = Selection::of_threads(threads.iter().map(|(tid, _)| *tid).collect());
+        let attempt_ns = long_enough(attempt_ns, longest_ns);
+        let tids: Vec<u32> = threads.iter().map(|(tid, _)| *tid).collect();
+        let mut beginning = Beginning::of_all(tids.clone(), longest_ns, attempt_ns);
+        let duration = Duration::from_nanos(attempt_ns);
+        let whom = Selection::of_threads(tids);
         let mut current: Option<(Vec<Watched>, u64)> = None;
-        let mut begins_ns = None;
         let (mut executed_ns, mut ended) = (vec![0u64; threads.len()], Vec::new());
         let habits = self.habits.clone();
         let begin = |(tid, job): &(u32, Job), now_ns: u64| {
             Watched::begin(*tid, *job, habits.get(tid).copied().unwrap_or_default(), now_ns)
         };
-        let longest = 2 * duration + STUCK;
+        let longest = 2 * (duration + Duration::from_nanos(beginning.at_most_ns())) + STUCK;
         let end = self.follow(whom, output, longest, &mut |followed| {
             let now_ns = followed.now_ns;
             // What came meanwhile is not the settings': it begins again if there is time.
-            if followed.freed && followed.elapsed + duration <= longest {
-                (current, begins_ns) = (None, Some(now_ns + settling_ns));
+            if followed.freed && followed.elapsed <= longest / 2 {
+                current = None;
+                beginning.again(now_ns);
                 executed_ns.fill(0);
-            }
-            let begins = *begins_ns.get_or_insert(now_ns + settling_ns);
-            if current.is_none() && now_ns >= begins {
-                current = Some((threads.iter().map(|thread| begin(thread, now_ns)).collect(), now_ns));
+            } else if current.is_none()
+                && let Some(begins_ns) = beginning.look(followed)
+            {
+                current = Some((threads.iter().map(|thread| begin(thread, begins_ns)).collect(), begins_ns));
             }
             if let Some((attempts, began_ns)) = &mut current {
                 for (attempt, executed_ns) in attempts.iter_mut().zip(&mut executed_ns) {
@@ -414,7 +416,7 @@ impl Tried for Program<'_> {
             });
         }
         let attempt_ns = long_enough(plan.attempt_ns, job.period_ns);
-        let mut beginning = Beginning::of(job, plan);
+        let mut beginning = Beginning::of(tid, job, plan);
         let (at_most_ns, most) = (attempt_ns + beginning.at_most_ns(), u64::from(plan.count + MAX_REPEATS + 1));
         let duration = Duration::from_nanos(most * at_most_ns + beginning.at_most_ns()) + STUCK;
         let shown = Duration::from_nanos(u64::from(plan.count) * attempt_ns);
@@ -426,12 +428,13 @@ impl Tried for Program<'_> {
         let chosen = self.chosen.clone();
         let end = self.follow(Selection::of_thread(tid), plan.output.clone(), duration, &mut |followed| {
             let now_ns = followed.now_ns;
-            let begins_ns = if current.is_none() { beginning.look(tid, followed) } else { None };
             if followed.freed {
                 // What came of the attempt meanwhile is not the setting's: it begins again.
                 current = None;
                 beginning.again(now_ns);
-            } else if let Some(begins_ns) = begins_ns {
+            } else if current.is_none()
+                && let Some(begins_ns) = beginning.look(followed)
+            {
                 current = Some((Watched::begin(tid, job, habits, begins_ns), begins_ns + attempt_ns));
                 stillness = Stillness::default();
             }
