@@ -36,6 +36,8 @@ pub struct Attempt {
     awake_ns: Option<u64>,
     /// Those that were not seen.
     unseen: u64,
+    /// The same of what became known before the first job that was seen to be released: they may belong to the time before the attempt.
+    unseen_before_first: u64,
     /// Those of them that became known after the last job that ended.
     unseen_since: u64,
     worst_response_ns: u64,
@@ -77,6 +79,7 @@ impl Attempt {
             habits: Habits::default(),
             awake_ns: None,
             unseen: 0,
+            unseen_before_first: 0,
             unseen_since: 0,
             worst_response_ns: 0,
         }
@@ -195,7 +198,8 @@ impl Attempt {
     /// Takes that so many activations were not seen: their events were lost, or never came to be seen. Nothing is known of when they
     /// were released and of when they ended.
     pub fn take_unseen(&mut self, activations: u64) {
-        self.unseen = self.unseen.saturating_add(activations);
+        let unseen = if self.any_released { &mut self.unseen } else { &mut self.unseen_before_first };
+        *unseen = unseen.saturating_add(activations);
         self.unseen_since = self.unseen_since.saturating_add(activations);
     }
 
@@ -254,8 +258,9 @@ impl Attempt {
         let ended = all.jobs.all() + all.unclear + self.before_first;
         // Of a loop that sleeps for the same time after each job, none was due while it worked on one.
         all.unclear += if self.habits.keeps_grid() == Some(false) { 0 } else { self.before_first };
-        // No more than came: an activation that was not seen may belong to the time before the attempt.
-        let mut unseen = self.unseen.min((passed_ns / self.period_ns.max(1)).saturating_sub(ended));
+        // No more than were due: the others belong to the time before the attempt.
+        let left = (passed_ns / self.period_ns.max(1)).saturating_sub(ended + self.unseen);
+        let mut unseen = self.unseen + self.unseen_before_first.min(left);
         let accounted = ended + unseen;
         // A late job may swallow the next ones, and a program's period is not exact.
         let is_silent = self.is_silent(now_ns);
@@ -377,13 +382,13 @@ mod tests {
             (198, 7, 0, 2),
         ] {
             let mut attempt = Attempt::begin(JOB, 1_000);
+            attempt.take_unseen(not_seen);
             // The first one comes.
             for number in std::iter::once(0).chain(201 - came..200) {
                 let released_ns = 1_000 + number * PERIOD;
                 let finished_ns = released_ns + 5;
                 attempt.take(&Activation { released_ns, latency_ns: 0, finished_ns, executed_ns: 5 }, 0);
             }
-            attempt.take_unseen(not_seen);
             let now_ns = 1_000 + 200 * PERIOD;
             assert!(!attempt.has_failed(now_ns), "what was not seen is no failure");
             let counts = attempt.end(now_ns);
@@ -394,6 +399,19 @@ mod tests {
             );
             assert_eq!((counts.is_judged(), counts.succeeded()), (missing > 0 || unseen == 0, missing + unseen == 0));
         }
+    }
+
+    #[test]
+    fn jobs_of_a_loop_faster_than_its_period_that_were_not_seen_are_told() {
+        let mut attempt = Attempt::begin(JOB, 1_000);
+        for number in 0..207 {
+            let released_ns = 1_000 + number * PERIOD * 95 / 100;
+            attempt.take(&Activation { released_ns, latency_ns: 0, finished_ns: released_ns + 5, executed_ns: 5 }, 0);
+            attempt.take_unseen(u64::from(number % 90 == 50));
+        }
+        let counts = attempt.end(1_000 + 200 * PERIOD);
+        assert_eq!((counts.jobs().on_time, counts.unseen(), counts.off_period()), (207, 2, 0), "{counts:?}");
+        assert!(counts.is_repeated() && !counts.is_judged(), "{counts:?}");
     }
 
     #[test]
