@@ -33,8 +33,7 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
 /// another request, and whoever it has woken since its client or a dispatcher. In one that accepted none, a client with a period and its store do what a
-/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads. So whoever slept before it wrote is not told from a client,
-/// and nobody is where the late thread is not known to sleep until a time.
+/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads, see [`may_send_requests`].
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last() else { return };
     let end_ns = last.start_ns + last.ns;
@@ -46,14 +45,17 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
     }
     let ender = classifier.ender(end_ns);
     if matches!(beginning, Beginning::OwnTimer) {
-        if !ender.is_some_and(|ender| is_surely_asked(ender, last)) {
+        let is_told = |ender| match classifier.accepts() {
+            true => is_surely_asked(ender, last),
+            false => is_surely_asked(ender, last) && !may_send_requests(classifier, ender, wait),
+        };
+        if !ender.is_some_and(is_told) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
     }
     if matches!(beginning, Beginning::Period) {
-        let may_send_requests = classifier.may_sleep_within() || wait.iter().any(slept_itself);
-        if may_send_requests && ender.is_some_and(may_be_client) {
+        if ender.is_some_and(|ender| may_send_requests(classifier, ender, wait)) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;
@@ -82,9 +84,17 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
     ender.waited_for == WaitedFor::Answer || is_read && ender.was_asked && ender.is_of_its_program
 }
 
-/// Whether whoever ended a wait may be the one that asks: nothing tells which end of a pipe or a semaphore does, and it is no other thread of the program.
-fn may_be_client(ender: Ender) -> bool {
-    ender.is_unclear && !ender.is_of_its_program
+/// Whether whoever ended a wait may be the one that asks, where the late thread's timer begins the request: nothing tells which end of a pipe, a semaphore or a
+/// queue does. Whoever sends requests sleeps until the next one, or hands on what such a one sends; and the late thread may then be a worker or a store that
+/// sleeps now and then within its requests. If its sleeps end whole periods apart, it sets out by itself: only a process that slept itself before it wrote may
+/// then be one that asks, and no thread of its own program.
+fn may_send_requests(classifier: &Classifier<'_>, ender: Ender, wait: &[Piece]) -> bool {
+    let has_period = classifier.has_period();
+    match ender.is_of_its_program {
+        true => ender.waited_for != WaitedFor::Answer && !has_period && wait.iter().any(sleeps),
+        false if has_period => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(slept_itself)),
+        false => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(sleeps)),
+    }
 }
 
 /// Who slept until a timer of its own for most of a wait, if that was no lock's.

@@ -53,7 +53,11 @@ fn nobody_of_another_program_is_named_where_it_may_be_the_one_that_asks() {
                 let mut episode = waits_in(call, None, sleeps);
                 (episode.processes, episode.may_sleep_within) = (processes.of(), may_sleep_within);
                 let told = parts(&episode);
-                let expected = processes != Processes::Two || !may_sleep_within && !sleeps;
+                let expected = match processes {
+                    Processes::One => !sleeps,
+                    Processes::Two => !may_sleep_within && !sleeps,
+                    Processes::NotKnown => true,
+                };
                 let case = format!("{call:?} {processes:?} {may_sleep_within} {sleeps}: {told:?}");
                 assert_eq!((is_named(&told), told.iter().any(is_untold)), (expected, !expected), "{case}");
                 cases += 1;

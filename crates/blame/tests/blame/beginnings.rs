@@ -439,7 +439,8 @@ fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
         (Call::Poll, Some(ONE_POLLED), true, has_asked, true),
         (Call::Read, Some(CONNECTED), true, has_asked, true),
         (Call::Read, Some(PIPE), false, nothing, true),
-        (Call::Read, Some(PIPE), true, is_of_one_program, true),
+        (Call::Read, Some(PIPE), true, is_of_one_program, false),
+        (Call::Read, Some(PIPE), false, is_of_one_program, true),
         (Call::Read, Some(PIPE), true, waits_for_answers, true),
         // Where it is not known what else there is, only what was asked for is an answer.
         (Call::Read, Some(CONNECTED), true, is_unknown, true),

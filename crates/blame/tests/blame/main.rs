@@ -18,6 +18,7 @@ mod innocents;
 mod interrupted;
 mod lock_changes;
 mod locks_of_the_kernel;
+mod naps;
 mod polled;
 mod preempted;
 mod properties;

@@ -170,6 +170,7 @@ impl Investigator {
             is_asked_for: late.is_asked_for,
             waits_for_answers: late.waits_for_answers,
             may_sleep_within: late.may_sleep_within,
+            has_period: late.has_period,
             accepted: late.connections.accepted.clone(),
             connected: late.connections.connected.clone(),
             connections_unknown: late.connections.is_unknown,

@@ -102,6 +102,7 @@ mod tests {
             is_asked_for: false,
             waits_for_answers: false,
             may_sleep_within: false,
+            has_period: false,
             connections: super::super::late_wakeup::Connections::default(),
         };
         let tid = late.tid;

@@ -25,6 +25,8 @@ pub struct LateWakeup {
     pub waits_for_answers: bool,
     /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
     pub may_sleep_within: bool,
+    /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
+    pub has_period: bool,
     /// What it may read.
     pub connections: Connections,
 }

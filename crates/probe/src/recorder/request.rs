@@ -25,6 +25,8 @@ pub(crate) struct Known {
     pub(crate) may_be_part: bool,
     /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
     pub(crate) may_sleep_within: bool,
+    /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
+    pub(crate) has_period: bool,
     /// Whether it is known to begin and end where it is taken to: it begins as somebody asks, or where it waits for nothing but requests; or it waits for
     /// nobody within it; or a timer of its own begins it, and its waits are for answers, or its timer is a clock. Others may hold a wait for the
     /// next request, or be parts of one.
@@ -66,9 +68,10 @@ pub(super) struct Open {
 }
 
 impl Known {
-    /// Whether it surely holds no wait for the next request.
+    /// Whether it surely holds no wait for the next request. A timer alone does not show that: a thread that sleeps now and then within its requests has
+    /// stretches from one sleep to the next.
     pub(crate) fn is_sure(self) -> bool {
-        self.is_by_own_timer && !self.may_be_part && !self.may_be_several || self.is_asked_for && self.waits_for_answers
+        self.is_by_own_timer && self.is_bounded || self.is_asked_for && self.waits_for_answers
     }
 
     /// Whether none of its waits is for the next request, because where it begins is known, or what it waits for: what somebody asks for, or the answer

@@ -410,9 +410,18 @@ impl Thread {
         let is_bounded = !(may_be_part || may_be_several || is_after_answer)
             && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
         let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
+        let has_period = is_by_timer && self.lengths.have_a_period();
         let may_be_tick = open.begins_by_timer && self.has_accepted && !may_be_part;
-        let known =
-            Known { may_be_part, may_sleep_within, may_be_several, may_be_tick, is_after_answer, is_bounded, ..known };
+        let known = Known {
+            may_be_part,
+            may_sleep_within,
+            has_period,
+            may_be_several,
+            may_be_tick,
+            is_after_answer,
+            is_bounded,
+            ..known
+        };
         Some(Request { expected_ns, end_ns, known })
     }
 

@@ -108,6 +108,11 @@ impl Sleeps {
         self.are_for_a_while() || !self.are_regular() && self.of_another_length < MIN_SEEN
     }
 
+    /// Whether they end in equal steps, or whole periods apart where the thread was behind now and then.
+    pub(super) fn have_a_period(&self) -> bool {
+        self.are_regular() || self.period_ns().is_some()
+    }
+
     /// Whether they mostly end in equal steps, as those of a loop with a period do.
     pub(super) fn are_regular(&self) -> bool {
         self.regular >= MIN_SEEN && self.regular > self.irregular
@@ -160,7 +165,9 @@ mod tests {
             ),
             (&[(1, 19), (1, 19), (1, 19)][..], None, "too few"),
         ] {
-            assert_eq!(after(sleeps).period_ns(), expected.map(|ms: u64| ms * MS), "{what}");
+            let found = after(sleeps);
+            assert_eq!(found.period_ns(), expected.map(|ms: u64| ms * MS), "{what}");
+            assert_eq!(found.have_a_period(), expected.is_some(), "{what}");
         }
     }
 

@@ -279,6 +279,7 @@ impl Watch {
             is_asked_for: known.is_known_to_begin(),
             waits_for_answers: known.waits_for_answers,
             may_sleep_within: known.may_sleep_within,
+            has_period: known.has_period,
             connections,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));

@@ -204,6 +204,7 @@ impl Stretches {
             is_asked_for: false,
             waits_for_answers: false,
             may_sleep_within: false,
+            has_period: false,
             connections: Connections::default(),
         };
         let evidence = Evidence {

@@ -202,6 +202,9 @@ pub struct Episode {
     /// Whether a timer of its own begins the request, and the late thread may be a server that sleeps within its requests: it sleeps for as long each
     /// time and not until a time, or too few of its sleeps were seen to tell.
     pub may_sleep_within: bool,
+    /// Whether a timer of its own begins the request, and the late thread's sleeps end in equal steps, or whole periods apart, as those of a loop with a
+    /// period do. Older recordings do not say.
+    pub has_period: bool,
     /// Numbers of descriptors by which the late thread reads connections that its program accepted, or at which it listens, as seen before the
     /// request began.
     pub accepted: Vec<u32>,
@@ -261,6 +264,7 @@ impl Episode {
             is_asked_for: false,
             waits_for_answers: false,
             may_sleep_within: false,
+            has_period: false,
             accepted: Vec::new(),
             connected: Vec::new(),
             connections_unknown: false,

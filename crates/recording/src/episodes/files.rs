@@ -182,6 +182,7 @@ mod tests {
             is_asked_for: true,
             waits_for_answers: true,
             may_sleep_within: true,
+            has_period: true,
             accepted: vec![4],
             connected: vec![5, 6],
             connections_unknown: true,

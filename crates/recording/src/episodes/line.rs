@@ -28,6 +28,8 @@ struct Line {
     waits_for_answers: bool,
     #[serde(default, skip_serializing_if = "is_no")]
     may_sleep_within: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    has_period: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accepted: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -145,6 +147,7 @@ impl Serialize for Episode {
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
             may_sleep_within: self.may_sleep_within,
+            has_period: self.has_period,
             accepted: self.accepted.clone(),
             connected: self.connected.clone(),
             connections_unknown: self.connections_unknown,
@@ -221,6 +224,7 @@ impl Line {
             is_asked_for: self.is_asked_for,
             waits_for_answers: self.waits_for_answers,
             may_sleep_within: self.may_sleep_within,
+            has_period: self.has_period,
             accepted: self.accepted,
             connected: self.connected,
             connections_unknown: self.connections_unknown,

@@ -76,10 +76,11 @@ impl WhyReport<'_> {
 /// to end is not among them; `None` if that is not in the recording.
 pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
     let times = recorder.request_times?;
-    let RequestTimes { p50_ns, p99_ns, max_ns, sure, maybe_parts, .. } = times;
+    let RequestTimes { p50_ns, p99_ns, max_ns, sure, maybe_parts, assumed, .. } = times;
     let p99 = p99_ns.map(|ns| format!(", p99 {}", format_ns(ns))).unwrap_or_default();
     let mut words = format!("p50 {}{p99}, longest {}", format_ns(p50_ns), format_ns(max_ns));
-    let unsure = recorder.requests.unwrap_or(0).saturating_sub(sure);
+    // Those that begin and end where that is only assumed are not sure; older recordings count some of them on both sides.
+    let unsure = recorder.requests.unwrap_or(0).saturating_sub(sure).max(assumed);
     if unsure > 0 {
         words += &format!("; {} may include a wait for the next request", grouped(unsure));
     }
@@ -148,6 +149,11 @@ mod tests {
         assert_eq!(
             told(&unsure),
             "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 103 may include a wait for the next request; another 4 were not followed to the end"
+        );
+        let both = RequestTimes { assumed: 1_000, ..times };
+        assert_eq!(
+            told(&RecorderSummary { request_times: Some(both), ..whole.clone() }),
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 1,000 may include a wait for the next request"
         );
         let few = RecorderSummary { request_times: Some(RequestTimes { p99_ns: None, ..times }), ..whole.clone() };
         assert_eq!(told(&few), "p50 1.20 ms, longest 31.0 ms");

@@ -143,6 +143,16 @@ impl Classifier<'_> {
         self.episode.may_sleep_within
     }
 
+    /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
+    pub(crate) fn has_period(&self) -> bool {
+        self.episode.has_period
+    }
+
+    /// Whether its program is known to have accepted connections.
+    pub(crate) fn accepts(&self) -> bool {
+        !self.episode.accepted.is_empty()
+    }
+
     /// Whether a wait of the late thread until a time, and that nobody was seen to end, may be for the next request: it was for one of several
     /// things, in a program that accepted connections, or of which those are not known; or it read, and the beginning of requests is only assumed, or is a timer of
     /// its own in such a program, unless it read what it had asked for. `poll` of a single descriptor does not tell which.
