@@ -21,7 +21,7 @@ pub(crate) struct FollowArguments {
     #[arg(long, value_name = "REGEX", conflicts_with_all = OWN)]
     pub(crate) comm: Vec<String>,
     /// Follow the command's threads, and those of everything it starts; with --comm, only threads with these names are judged by
-    /// --period, --limit and --why
+    /// --period, --limit and --why, but all of them with --why-stage request
     #[arg(long, requires = "program", conflicts_with_all = OWN)]
     pub(crate) follow: bool,
     /// The cycle time of the followed threads' loops: counts the cycles that took longer
