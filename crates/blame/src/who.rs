@@ -17,6 +17,10 @@ pub const ANSWER_OR_REQUEST: &str = "a wait for an answer or for the next reques
 /// nobody afterwards: that may have been the answer.
 pub(crate) const MAYBE_AFTER_ANSWER: &str = ", maybe after the answer";
 
+/// What follows the name, for [`Kind::Stopped`](crate::Kind::Stopped) and [`Kind::Own`](crate::Kind::Own), where a signal or a stop ended the late thread's wait
+/// for its next request: that may have come meanwhile, or not.
+pub(crate) const MAYBE_WITHOUT_REQUEST: &str = ", maybe while no request was waiting";
+
 /// Who or what had a stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Who {
@@ -51,6 +55,11 @@ impl Who {
     /// Whether it is a timer until which the late thread slept when it may have answered already.
     pub fn is_maybe_after_answer(&self) -> bool {
         self.name().ends_with(MAYBE_AFTER_ANSWER)
+    }
+
+    /// Whether it is what passed after a signal or a stop that came as the late thread waited for its next request.
+    pub fn is_maybe_without_request(&self) -> bool {
+        self.name().ends_with(MAYBE_WITHOUT_REQUEST)
     }
 
     /// Who was waited for, if that one was not seen.

@@ -17,6 +17,7 @@ mod sampled;
 mod several;
 mod spinning;
 mod stopped;
+mod unasked;
 mod unseen;
 
 pub(crate) use self::begun::{Beginning, Ender, WaitedFor};

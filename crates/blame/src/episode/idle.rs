@@ -111,7 +111,7 @@ fn may_be_nobodys(piece: &mut Piece) {
     }
 }
 
-fn become_untold(piece: &mut Piece) {
+pub(super) fn become_untold(piece: &mut Piece) {
     become_nobodys(piece, Kind::Unknown, ANSWER_OR_REQUEST, None);
 }
 

@@ -26,5 +26,6 @@ mod story;
 mod subject;
 pub(crate) mod summary;
 pub(crate) mod threads;
+mod unasked;
 mod waits;
 mod words;

@@ -15,6 +15,7 @@ use crate::episode::shared::Shared;
 use crate::episode::span::StateSpan;
 use crate::episode::story::story;
 use crate::episode::subject::Subject;
+use crate::episode::unasked;
 use crate::episode::words::without_false_locks;
 use crate::kind::Kind;
 use crate::who::Who;
@@ -113,6 +114,7 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     name_by_programs(episode, timelines, &mut pieces);
     idle::set_apart(shared, subject, &mut pieces);
     answered::set_apart(shared, subject, &mut pieces);
+    unasked::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
     let mut parts = parts(&pieces);
     tell_namesakes(&mut parts, &shared.threads);

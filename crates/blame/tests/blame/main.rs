@@ -32,5 +32,6 @@ mod sockets;
 mod support;
 mod suspects;
 mod time_limits;
+mod unasked;
 mod unread;
 mod unseen;

@@ -180,7 +180,12 @@ impl EpisodeView {
 
 /// Whether nothing tells of a part or a piece whether a request was waiting.
 fn is_not_told(kind: Kind, who: &Who) -> bool {
-    kind == Kind::Unknown && who.name() == ANSWER_OR_REQUEST || kind == Kind::Sleep && who.is_maybe_after_answer()
+    match kind {
+        Kind::Unknown => who.name() == ANSWER_OR_REQUEST,
+        Kind::Sleep => who.is_maybe_after_answer(),
+        Kind::Stopped | Kind::Own => who.is_maybe_without_request(),
+        _ => false,
+    }
 }
 
 /// The process of the late thread. A process that was gone before anybody asked for its name gets its thread's name.

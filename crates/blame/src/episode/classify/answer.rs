@@ -290,7 +290,7 @@ fn is_by_same(one: &Event, other: &Event) -> bool {
 }
 
 /// Whether the woken thread had called the kernel to wait for a signal.
-fn waits_for_signal(woken_by: &Event) -> bool {
+pub(super) fn waits_for_signal(woken_by: &Event) -> bool {
     woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Signal)
 }
 

@@ -175,7 +175,7 @@ impl Classifier<'_> {
     }
 
     /// Whether a waking before a stop was for that, and not the end of the wait.
-    fn wakes_to_stop(&self, woken_by: &Event, slept_ns: u64) -> bool {
+    pub(super) fn wakes_to_stop(&self, woken_by: &Event, slept_ns: u64) -> bool {
         let told = woken_by.lock_waking();
         is_by_a_thread(woken_by)
             && match told.act {
