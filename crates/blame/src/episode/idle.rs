@@ -14,6 +14,9 @@ use punctual_recording::episode::Call;
 /// What stands instead of a name: nobody is to blame.
 const NO_REQUEST: &str = "no request was waiting";
 
+/// What is known of a sleep that seems to end by whoever waits for the sleeper all the while.
+const END_NOT_SEEN: &str = "asleep, and what ended that was not seen";
+
 /// Sets apart what makes no request late, or may not. Where the beginning of a request is only assumed, nobody is named for a
 /// wait that may be for the next one: a client that asks and a store that is asked look the same from there. Each of them is
 /// woken by the late thread, does something or sleeps, and wakes that.
@@ -113,6 +116,13 @@ fn may_be_nobodys(piece: &mut Piece) {
 
 pub(super) fn become_untold(piece: &mut Piece) {
     become_nobodys(piece, Kind::Unknown, ANSWER_OR_REQUEST, None);
+}
+
+/// Nobody is named who cannot have ended this sleep.
+pub(super) fn end_not_seen(piece: &mut Piece) {
+    if piece.kind == Kind::Wait {
+        become_nobodys(piece, Kind::Unknown, END_NOT_SEEN, None);
+    }
 }
 
 fn become_nobodys(piece: &mut Piece, kind: Kind, words: &str, detail: Option<Detail>) {

@@ -183,8 +183,10 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
     let mut judged = Vec::new();
     for span in &classifier.spans(story(episode, &subject, timelines, &shared.index)) {
         let holder = classifier.holder(span);
-        // In a circle, nobody that is waited for would tell more.
-        let holder = holder.filter(|held| held.subject.tid != subject.tid && !waiting.contains(&held.subject.tid));
+        // In a circle, nobody that is waited for would tell more. Nor did whoever waits for the subject meanwhile end its waits.
+        let is_circle = holder.as_ref().is_some_and(|held| waiting.contains(&held.subject.tid));
+        let is_unseen = is_circle && holder.as_ref().is_some_and(|held| held.kind == Kind::Wait);
+        let holder = holder.filter(|held| held.subject.tid != subject.tid && !is_circle);
         let looks = |holder: &Holder<'_>| holder.kind != Kind::Wait || shared.may_look();
         match holder.filter(|_| waiting.len() < deepest).filter(looks) {
             Some(holder) => {
@@ -209,6 +211,7 @@ fn judge<'a>(shared: &'a Shared<'a>, subject: Subject<'a>, waiting: &mut Vec<u32
                 let mut pieces = Vec::new();
                 let waiting = Waiting { shared, subject, others: waiting };
                 judge_span(&classifier, waiting, span, timeline, &mut pieces);
+                pieces.iter_mut().filter(|_| is_unseen).for_each(idle::end_not_seen);
                 judged.extend(pieces.into_iter().map(Judged::new));
             }
         }

@@ -109,6 +109,9 @@ fn circles_and_long_chains_come_to_an_end() {
     let part = wait(&circle);
     assert_eq!((part.who.name(), part.ns), ("other", 2_000_000));
     assert!(part.unknown_ns >= 1_700_000, "what the circle hides is unknown: {part:?}");
+    // Who waits for the server all the while did not end its sleep: nobody is named for that.
+    let mut inside = part.inside.iter();
+    assert!(inside.all(|inside| inside.kind != Kind::Wait && inside.who.name() != "victim"), "{part:?}");
 
     const LONG: u32 = 20;
     let long = request(|story| {
