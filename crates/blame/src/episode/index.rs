@@ -188,6 +188,11 @@ impl<'a> Index<'a> {
         matches!(processes, (Some(one), Some(other)) if one != other)
     }
 
+    /// Whether it is known of a thread which threads its program has, so that another one that is not known is hardly among them.
+    pub(crate) fn knows_process(&self, tid: u32) -> bool {
+        self.processes.contains_key(&tid)
+    }
+
     /// Whether two threads that waited for words of one place are known to have waited for different ones: the place of a word that processes
     /// do not share tells its page.
     pub(crate) fn are_other_words(&self, place: u32, one: u32, other: u32) -> bool {

@@ -13,6 +13,8 @@ use punctual_recording::{Episode, Stage};
 enum Processes {
     One,
     Two,
+    /// The other one was gone before anybody asked for its process.
+    Gone,
     /// As in older recordings.
     NotKnown,
 }
@@ -23,6 +25,7 @@ impl Processes {
         match self {
             Processes::One => vec![process(VICTIM, vec![VICTIM, STORE.0])],
             Processes::Two => vec![process(VICTIM, vec![VICTIM]), process(STORE.0, vec![STORE.0])],
+            Processes::Gone => vec![process(VICTIM, vec![VICTIM])],
             Processes::NotKnown => Vec::new(),
         }
     }
@@ -48,14 +51,14 @@ fn waits_in(call: Call, read: Option<u32>, sleeps: bool) -> Episode {
 fn nobody_of_another_program_is_named_where_it_may_be_the_one_that_asks() {
     let mut cases = 0;
     for call in [Call::Futex, Call::Queue, Call::Signal] {
-        for processes in [Processes::One, Processes::Two, Processes::NotKnown] {
+        for processes in [Processes::One, Processes::Two, Processes::Gone, Processes::NotKnown] {
             for (may_sleep_within, sleeps) in [(false, false), (false, true), (true, false), (true, true)] {
                 let mut episode = waits_in(call, None, sleeps);
                 (episode.processes, episode.may_sleep_within) = (processes.of(), may_sleep_within);
                 let told = parts(&episode);
                 let expected = match processes {
                     Processes::One => !sleeps,
-                    Processes::Two => !may_sleep_within && !sleeps,
+                    Processes::Two | Processes::Gone => !may_sleep_within && !sleeps,
                     Processes::NotKnown => true,
                 };
                 let case = format!("{call:?} {processes:?} {may_sleep_within} {sleeps}: {told:?}");
@@ -64,7 +67,7 @@ fn nobody_of_another_program_is_named_where_it_may_be_the_one_that_asks() {
             }
         }
     }
-    assert_eq!(cases, 36);
+    assert_eq!(cases, 48);
 }
 
 /// The recorder knows of its sleeps whether they last as long each time. By a pipe, too, whoever works before it writes may be the client then; what

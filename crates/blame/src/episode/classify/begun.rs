@@ -34,7 +34,7 @@ pub(crate) struct Ender {
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
     /// Whether that came by something of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several; or a word in memory, a
-    /// queue or a signal of another program.
+    /// queue or a signal of a thread that is not known to be of its program.
     pub(crate) is_unclear: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
@@ -116,7 +116,8 @@ impl Classifier<'_> {
             (WaitedFor::Else, Some(read)) => read != ONE_POLLED || asked_none,
             (WaitedFor::Else, None) => {
                 let is_told = matches!(sleepers_call(woken_by), Some(Call::Futex | Call::Queue | Call::Signal));
-                is_told && self.index.are_of_two_processes(ender, self.subject.tid)
+                let tid = self.subject.tid;
+                is_told && self.index.knows_process(tid) && !self.index.are_of_one_process(ender, tid)
             }
         }
     }
