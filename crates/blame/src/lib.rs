@@ -62,6 +62,7 @@ pub use episode::groups::{IDLE_WEIGHT, Turn};
 pub use episode::nesting::is_nesting_known;
 pub use episode::piece::Piece;
 pub use episode::priorities::Priorities;
+pub use episode::queued_requests::may_be_several;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};
 pub use episode::sightings::Sightings;
 pub use episode::sockets::{SocketRead, socket_reads};

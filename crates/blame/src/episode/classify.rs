@@ -25,6 +25,7 @@ pub(crate) use self::classifier::{Blamed, Classifier};
 use self::classifier::{OWN_PATH_NS, Stretch};
 pub(crate) use self::holder::Holder;
 use self::inside::{path, unexplained};
+pub(crate) use self::several::teller;
 use crate::episode::asked::Asked;
 use crate::episode::detail::{Detail, HeldBack, QUOTA_USED_UP, REAL_TIME_BUDGET_USED_UP};
 use crate::episode::groups::turn;

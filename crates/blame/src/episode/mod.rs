@@ -15,6 +15,7 @@ pub(crate) mod nesting;
 pub(crate) mod piece;
 pub(crate) mod priorities;
 mod programs;
+pub(crate) mod queued_requests;
 pub(crate) mod replay;
 pub(crate) mod sampling;
 mod shared;

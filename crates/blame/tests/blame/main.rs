@@ -23,6 +23,7 @@ mod polled;
 mod preempted;
 mod properties;
 mod queued;
+mod queued_requests;
 mod raced;
 mod renamed;
 mod requests;

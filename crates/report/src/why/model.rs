@@ -43,6 +43,8 @@ pub struct EpisodeView {
     pub threshold_ns: u64,
     /// The stage at whose end it was that late, see [`Episode::stage`].
     pub stage: Stage,
+    /// See [`punctual_blame::may_be_several`].
+    pub may_be_several: bool,
     /// By which local sockets with a path it was asked and answered.
     pub sockets: Vec<SocketRead>,
     /// The split.
@@ -91,6 +93,7 @@ impl EpisodeView {
             total_ns: episode.total_ns(),
             threshold_ns: episode.threshold_ns,
             stage: episode.stage,
+            may_be_several: punctual_blame::may_be_several(episode),
             sockets: punctual_blame::socket_reads(episode),
             chain,
             tree: CallTree::of_samples(episode, &split, &sightings, room),

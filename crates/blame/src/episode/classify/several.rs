@@ -256,7 +256,7 @@ enum Later {
 }
 
 /// Whose a waking is: a thread's own, or the delivery of what it has sent.
-pub(super) fn teller(event: &Event) -> Option<u32> {
+pub(crate) fn teller(event: &Event) -> Option<u32> {
     match event.wait_end().map(|end| end.sender) {
         Some(Sender::Thread(sender)) => Some(sender),
         _ => event.is_the_threads_own().then_some(event.tid),

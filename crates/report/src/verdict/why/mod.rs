@@ -3,6 +3,7 @@
 
 mod left_out;
 mod requests;
+mod slowest;
 
 use crate::layout::as_percent;
 use crate::why::cost::MIN_COUNTED_NS;

@@ -1,9 +1,9 @@
 //! How many requests there were, as far as they were recognised, and how many of them were late.
 
-use crate::why::model::{EpisodeView, OnlyThread, WhyReport};
+use crate::why::model::{OnlyThread, WhyReport};
 use crate::why::request_times::may_be_late;
 use crate::why::words::is_much;
-use punctual_recording::{Stage, agreeing, counted, format_ns, grouped};
+use punctual_recording::{agreeing, counted, grouped};
 
 impl WhyReport<'_> {
     /// That some may be only parts of requests, to follow their number.
@@ -137,23 +137,6 @@ impl WhyReport<'_> {
         format!("{}{whose} {}{}{others}", self.of_all(sure), self.exceeded(sure), self.slowest(sure))
     }
 
-    /// How long the longest of several requests took: a cause's longest part is easily taken for it. Where nothing tells whether a request was waiting for
-    /// some of the time, only the longest stretch around that is known of its length; a void one may have begun later than it seems, and took at most what
-    /// it seems to have taken.
-    fn slowest(&self, late: u64) -> String {
-        if self.stage() != Stage::Request || late <= 1 {
-            return String::new();
-        }
-        let whole = self.episodes.iter().filter(|episode| episode.void.is_none());
-        let took: Vec<(u64, bool)> = whole.filter_map(EpisodeView::took_ns).collect();
-        let are_all = took.len() as u64 == late && self.maybe_unjudged() == 0;
-        let is_of_all = are_all && took.iter().all(|(_, is_all)| *is_all);
-        let Some(ns) = took.iter().map(|(ns, _)| *ns).max() else { return String::new() };
-        let void_ns = self.longest_void_ns();
-        let longer = if void_ns > ns { format!(" (a void one up to {})", format_ns(void_ns)) } else { String::new() };
-        format!(", the slowest{} {}{longer}", if is_of_all { "" } else { " at least" }, format_ns(ns))
-    }
-
     /// How many more seemed late, and were not.
     pub(crate) fn only_seem_late(&self) -> String {
         match self.only_idle() {
@@ -183,9 +166,10 @@ impl WhyReport<'_> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::why::model::EpisodeView;
     use crate::why::tests::{of_parts, of_pieces};
     use punctual_blame::{ANSWER_OR_REQUEST, Kind};
-    use punctual_recording::{RecorderSummary, RequestTimes};
+    use punctual_recording::{RecorderSummary, RequestTimes, Stage};
     use std::path::Path;
 
     /// The verdict about requests that took longer than 60 ms.
