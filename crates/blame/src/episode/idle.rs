@@ -94,9 +94,9 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
 fn may_send_requests(classifier: &Classifier<'_>, ender: Ender, wait: &[Piece]) -> bool {
     let has_period = classifier.has_period();
     match ender.is_of_its_program {
-        true => ender.waited_for != WaitedFor::Answer && !has_period && wait.iter().any(sleeps),
+        true => ender.waited_for != WaitedFor::Answer && !has_period && may_have_slept(wait),
         false if has_period => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(slept_itself)),
-        false => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(sleeps)),
+        false => ender.is_unclear && (classifier.may_sleep_within() || may_have_slept(wait)),
     }
 }
 
@@ -152,6 +152,21 @@ fn are_of_one_wait(one: &Piece, next: &Piece) -> bool {
 fn sleeps(piece: &Piece) -> bool {
     let Some(((last, _), before)) = piece.path.split_last() else { return false };
     piece.kind == Kind::Wait && *last == Kind::Sleep && before.iter().all(|(kind, _)| *kind == Kind::Wait)
+}
+
+/// Whether somebody slept until a timer at the end of a wait, or may have, because for most of it nothing shows what happened there.
+fn may_have_slept(wait: &[Piece]) -> bool {
+    let in_all_ns: u64 = wait.iter().map(|piece| piece.ns).sum();
+    let not_seen_ns: u64 = wait.iter().filter(|piece| ends_unseen(piece)).map(|piece| piece.ns).sum();
+    wait.iter().any(sleeps) || not_seen_ns > in_all_ns / 2
+}
+
+/// Whether it is a wait of which nothing shows what whoever is at its end did.
+fn ends_unseen(piece: &Piece) -> bool {
+    let is_unseen = |(kind, who): &(Kind, Who)| {
+        matches!(kind, Kind::Unknown | Kind::Blind) || *kind == Kind::Wait && who.not_seen().is_some()
+    };
+    piece.kind == Kind::Wait && piece.path.last().is_some_and(is_unseen)
 }
 
 /// Whether it is one in which whoever is waited for, and nobody behind it, slept until a timer.

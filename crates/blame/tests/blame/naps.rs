@@ -69,3 +69,24 @@ fn a_server_is_not_named_for_what_its_client_sleeps() {
         assert_eq!((is_named(&told), told.iter().any(is_untold)), (has_period, !has_period), "{has_period}: {told:?}");
     }
 }
+
+/// Behind the server there may be a client that sleeps: what that did was not seen.
+#[test]
+fn a_server_is_not_named_where_what_passed_behind_it_was_not_seen() {
+    for has_period in [false, true] {
+        let mut story = by_its_timer(Way::Pipe, true, true);
+        story.episode.has_period = has_period;
+        for event in story.episode.events.iter_mut().filter(|event| event.kind == EventKind::Waking) {
+            let end = match (event.at_ns, event.value) {
+                (4_100_000, _) => WaitEnd { descriptor: Some(PIPE), ..READ },
+                // Something woke the server that it did not wait for.
+                (_, tid) if tid == u64::from(STORE.0) && event.at_ns > 1_300_000 => WaitEnd { signals: true, ..READ },
+                _ => continue,
+            };
+            event.extra = end.bits() | event.extra & 0xffff;
+            event.context = 0;
+        }
+        let told = parts(&story.episode);
+        assert_eq!((is_named(&told), told.iter().any(is_untold)), (has_period, !has_period), "{has_period}: {told:?}");
+    }
+}
