@@ -60,7 +60,7 @@ pub use episode::detail::{Detail, HeldBack, QUOTA_USED_UP, REAL_TIME_BUDGET_USED
 pub use episode::findings::Findings;
 pub use episode::groups::{IDLE_WEIGHT, Turn};
 pub use episode::nesting::is_nesting_known;
-pub use episode::piece::Piece;
+pub use episode::piece::{Piece, is_not_told, longest_stretch_ns};
 pub use episode::priorities::Priorities;
 pub use episode::queued_requests::may_be_several;
 pub use episode::replay::{CpuTimeline, Running, Slice, replay, replay_events};

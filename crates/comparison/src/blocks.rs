@@ -32,6 +32,9 @@ pub struct Run {
     pub long_responses: BTreeMap<String, InTime>,
     /// When its slow requests ended, as far as evidence of them was kept; not gathered with the wakeups.
     pub slow_requests: Option<InTime>,
+    /// How many of them may only have waited for their next one, or were stopped while none was known to wait, as their evidence shows; not gathered with the
+    /// wakeups.
+    pub maybe_slow: u64,
     /// Who made it late, as its evidence shows; `None` if there is none that can be read. Not gathered with the wakeups.
     pub causes: Option<RunCauses>,
     /// How its devices were set up ([`device_settings`](crate::device_settings)); not gathered with the wakeups.
@@ -150,6 +153,7 @@ impl Gather {
             stages,
             cycles: BTreeMap::new(),
             slow_requests: None,
+            maybe_slow: 0,
             causes: None,
             devices: Vec::new(),
             served: Vec::new(),

@@ -218,7 +218,7 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
     let from_due = recorder.request_times.map_or(0, |times| times.late_from_due);
     let count = EventCount {
         events: recorder.late.saturating_add(unknown(recorder, in_doubt(recorder).saturating_add(from_due))),
-        least: recorder.late,
+        least: recorder.late.saturating_sub(run.maybe_slow),
         may_be_more: false,
         hidden: None,
         exposure: if untold.is_some() { 0 } else { exposure },

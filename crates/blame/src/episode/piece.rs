@@ -4,7 +4,7 @@ use crate::episode::detail::Detail;
 use crate::episode::groups::Turn;
 use crate::episode::priorities::Priorities;
 use crate::kind::Kind;
-use crate::who::Who;
+use crate::who::{ANSWER_OR_REQUEST, Who};
 use punctual_recording::episode::Call;
 
 /// A stretch of the lateness with one owner.
@@ -43,7 +43,28 @@ pub struct Piece {
     pub priorities: Option<Priorities>,
 }
 
+/// Whether nothing tells of a part or a piece whether a request was waiting.
+pub fn is_not_told(kind: Kind, who: &Who) -> bool {
+    match kind {
+        Kind::Unknown => who.name() == ANSWER_OR_REQUEST,
+        Kind::Sleep => who.is_maybe_after_answer(),
+        Kind::Stopped | Kind::Own => who.is_maybe_without_request(),
+        _ => false,
+    }
+}
+
+/// The longest time, ns, of which each piece is so.
+pub fn longest_stretch_ns(pieces: &[Piece], is_so: impl Fn(&Piece) -> bool) -> u64 {
+    let stretches = pieces.split(|piece| !is_so(piece));
+    stretches.map(|stretch| stretch.iter().map(|piece| piece.ns).sum()).max().unwrap_or(0)
+}
+
 impl Piece {
+    /// Whether it is known that a request was waiting.
+    pub fn is_of_a_request(&self) -> bool {
+        self.kind != Kind::Idle && !is_not_told(self.kind, &self.who)
+    }
+
     /// Whether nothing explains it, or nothing explains what held up the holder of the lock.
     pub(super) fn is_unknown(&self) -> bool {
         self.kind == Kind::Unknown || matches!(self.inside, Some((Kind::Unknown, _)))

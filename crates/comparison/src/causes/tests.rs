@@ -35,6 +35,7 @@ fn run(causes: &[(&str, u64)]) -> Run {
         cycles: BTreeMap::new(),
         long_responses: BTreeMap::new(),
         slow_requests: None,
+        maybe_slow: 0,
         causes: Some(RunCauses { late, whole: late, by }),
         devices: Vec::new(),
         served: Vec::new(),

@@ -196,6 +196,7 @@ fn of_loop(measure: &str, overruns: u64) -> Vec<Run> {
         cycles: BTreeMap::from([(measure.to_owned(), count)]),
         long_responses: BTreeMap::from([(measure.to_owned(), long)]),
         slow_requests: None,
+        maybe_slow: 0,
         causes: None,
         devices: Vec::new(),
         served: Vec::new(),
@@ -394,6 +395,9 @@ fn requests_of_clients_that_were_behind_have_limits() {
     recorders.for_each(|recorder| recorder.ended_threads = 9);
     let row = counts(&of(400, none), &made, false, 0.95).remove(0);
     assert_eq!((row.b.least / 3, row.b.events / 3), (40, 49), "{row:?}");
+    made.iter_mut().for_each(|run| run.maybe_slow = 30);
+    let row = counts(&of(400, none), &made, false, 0.95).remove(0);
+    assert_eq!((row.b.least / 3, row.b.events / 3), (10, 49), "{row:?}");
 }
 
 /// A request that was cut, or of which only a part was seen, may have been slow; where that is so of most, or none was recognised,

@@ -5,8 +5,8 @@ use super::remedy::{Class, Setting};
 use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
 use punctual_blame::{
-    ANSWER_OR_REQUEST, CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, SocketRead, Split, Summary,
-    Turn, Who, is_nesting_known, summarize,
+    CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, SocketRead, Split, Summary, Turn, Who,
+    is_nesting_known, is_not_told, longest_stretch_ns, summarize,
 };
 use punctual_recording::episode::Victim;
 use punctual_recording::{CycleCount, Document, Episode, Followed, OverrunCount, RecorderSummary, Stage};
@@ -64,7 +64,7 @@ pub struct EpisodeView {
 }
 
 /// The longest stretches of an episode in which a request was waiting. What lies on both sides of a wait for the next request belongs to two of them.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Longest {
     /// The longest without time in which none was, ns.
     maybe_ns: u64,
@@ -157,16 +157,11 @@ impl EpisodeView {
             let sums = Longest { maybe_ns, sure_ns: maybe_ns.saturating_sub(self.not_told_ns()) };
             return self.longest.unwrap_or(sums);
         }
-        let (mut longest, mut now) = (Longest::default(), Longest::default());
-        for piece in &self.split.pieces {
-            let is_idle = piece.kind == Kind::Idle;
-            let is_sure = !is_idle && !is_not_told(piece.kind, &piece.who);
-            now.maybe_ns = if is_idle { 0 } else { now.maybe_ns.saturating_add(piece.ns) };
-            now.sure_ns = if is_sure { now.sure_ns.saturating_add(piece.ns) } else { 0 };
-            longest.maybe_ns = longest.maybe_ns.max(now.maybe_ns);
-            longest.sure_ns = longest.sure_ns.max(now.sure_ns);
+        let pieces = &self.split.pieces;
+        Longest {
+            maybe_ns: longest_stretch_ns(pieces, |piece| piece.kind != Kind::Idle),
+            sure_ns: longest_stretch_ns(pieces, Piece::is_of_a_request),
         }
-        longest
     }
 
     /// Drops its details; the sums of its parts stay.
@@ -178,16 +173,6 @@ impl EpisodeView {
         self.builds = Vec::new();
         self.sockets = Vec::new();
         self.without_details = true;
-    }
-}
-
-/// Whether nothing tells of a part or a piece whether a request was waiting.
-fn is_not_told(kind: Kind, who: &Who) -> bool {
-    match kind {
-        Kind::Unknown => who.name() == ANSWER_OR_REQUEST,
-        Kind::Sleep => who.is_maybe_after_answer(),
-        Kind::Stopped | Kind::Own => who.is_maybe_without_request(),
-        _ => false,
     }
 }
 

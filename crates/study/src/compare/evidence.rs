@@ -1,28 +1,39 @@
 //! What the evidence of a recording says for a comparison: when slow requests ended, and who made what was late so.
 
-use punctual_blame::{Kind, Split, split, summarize};
+use punctual_blame::{Kind, Piece, Split, longest_stretch_ns, split, summarize};
 use punctual_comparison::{CauseName, CauseTimes, InTime, RunCauses, measured_ns, slow_request_ns};
-use punctual_recording::{Document, Episode, RecorderSummary, look_into_episodes};
+use punctual_recording::{Document, Episode, RecorderSummary, Stage, look_into_episodes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// No more threads than this read episodes.
 const MAX_THREADS: usize = 4;
 
-/// When slow requests ended, and the causes, as far as there is evidence that can be read: how many requests were slow is counted
-/// without it.
-pub(super) fn read(path: &Path, document: &Document) -> (Option<InTime>, Option<RunCauses>) {
-    let Some(recorder) = &document.recorder else { return (None, None) };
+/// What the evidence of a run says.
+#[derive(Default)]
+pub(super) struct Evidence {
+    /// When its slow requests ended.
+    pub(super) slow_requests: Option<InTime>,
+    /// How many of them are not known to have been slow.
+    pub(super) maybe_slow: u64,
+    /// Who made it late.
+    pub(super) causes: Option<RunCauses>,
+}
+
+/// As far as there is evidence that can be read: how many requests may have been slow is counted without it.
+pub(super) fn read(path: &Path, document: &Document) -> Evidence {
+    let Some(recorder) = &document.recorder else { return Evidence::default() };
     let mut found =
         slow_request_ns(document).map(|_| InTime::new(document.provenance.started_ns, measured_ns(document)));
     let mut whole: Vec<(u64, Split)> = Vec::new();
-    let mut void = 0;
+    let (mut void, mut maybe_slow) = (0, 0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let are_read = look_into_episodes(
         path,
         threads,
         |episode| look(&episode),
-        |(end_ns, split)| {
+        |(end_ns, split, is_known)| {
+            maybe_slow += u64::from(!is_known);
             if let Some(found) = &mut found {
                 found.take(end_ns);
             }
@@ -33,16 +44,23 @@ pub(super) fn read(path: &Path, document: &Document) -> (Option<InTime>, Option<
         },
     );
     if are_read.is_err() {
-        return (None, None);
+        return Evidence::default();
     }
-    (found, Some(causes(recorder, &whole, void)))
+    Evidence { slow_requests: found, maybe_slow, causes: Some(causes(recorder, &whole, void)) }
 }
 
-/// When an episode ended, and the sums of its parts; no parts if it is void.
-fn look(episode: &Episode) -> (u64, Option<Split>) {
+/// When an episode ended, and the sums of its parts, no parts if it is void; and whether it is known to have been late: not if a request was not known to
+/// wait for long enough.
+fn look(episode: &Episode) -> (u64, Option<Split>, bool) {
+    if episode.void.is_some() {
+        return (episode.end_ns, None, true);
+    }
+    let split = split(episode);
+    let is_known = episode.stage != Stage::Request
+        || split.pieces.iter().all(Piece::is_of_a_request)
+        || longest_stretch_ns(&split.pieces, Piece::is_of_a_request) > episode.threshold_ns;
     // The pieces of many episodes would take much room, and only their sums are needed.
-    let parts = || Split { pieces: Vec::new(), ..split(episode) };
-    (episode.end_ns, episode.void.is_none().then(parts))
+    (episode.end_ns, Some(Split { pieces: Vec::new(), ..split }), is_known)
 }
 
 /// The causes that `punctual why` finds in the episodes that are whole, each with its end. Those of one kind are one if only the
@@ -119,10 +137,10 @@ mod tests {
     fn a_void_episode_has_an_end_and_no_causes() {
         let victim = Victim { tid: 7, name: "worker".into(), priority: 19, cpu: 0 };
         let whole = Episode::of(victim, 1_000_000, 1_400_000);
-        let (end_ns, split) = look(&whole);
+        let (end_ns, split, is_known) = look(&whole);
         let split = split.expect("it is whole");
         let total_ns: u64 = split.parts.iter().map(|part| part.ns).sum();
-        assert_eq!((end_ns, total_ns, split.pieces.len()), (1_400_000, 400_000, 0));
-        assert_eq!(look(&Episode { void: Some("overwritten".into()), ..whole }), (1_400_000, None));
+        assert_eq!((end_ns, total_ns, split.pieces.len(), is_known), (1_400_000, 400_000, 0, true));
+        assert_eq!(look(&Episode { void: Some("overwritten".into()), ..whole }), (1_400_000, None, true));
     }
 }

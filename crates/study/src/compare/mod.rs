@@ -247,7 +247,8 @@ fn open_run(path: &Path) -> Result<(punctual_comparison::Run, Vec<Input>), Study
         // What is no loop with this period has nothing to compare.
         run.cycles.retain(|_, count| count.cycles + count.untold > 0);
     }
-    (run.slow_requests, run.causes) = evidence::read(path, &run.document);
+    let evidence = evidence::read(path, &run.document);
+    (run.slow_requests, run.maybe_slow, run.causes) = (evidence.slow_requests, evidence.maybe_slow, evidence.causes);
     if let Some(activations) = read_activation_document(path)? {
         run.devices = device_settings(&activations);
         run.served = served(path, &run.document, &activations);
