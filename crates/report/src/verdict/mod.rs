@@ -9,7 +9,7 @@
 //! | `devices` | `check --device` |
 //! | `cycles` | `--period` |
 //! | `compare` | `compare`: two sides, several (`sides`), what was counted on them (`counts`) |
-//! | `why` | `why`, with handlers; requests (`requests`), and what its shares leave out (`left_out`) |
+//! | `why` | `why`, with handlers; requests (`requests`), the slowest (`slowest`), and what its shares leave out (`left_out`) |
 //! | `device` | `device run`, `device verify`, a user's own work (`own`), `device study` (`study`) |
 //! | `forecast` | `forecast`: how many buffers a device needs |
 //! | `interact` | `interact`, `interact learn`; two programs (`compare`) |

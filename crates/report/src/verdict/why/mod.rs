@@ -1,5 +1,5 @@
-//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests`; what shares leave out, in `left_out`; of handlers
-//! against their limits.
+//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests` and `slowest`; what shares leave out, in `left_out`; of
+//! handlers against their limits.
 
 mod left_out;
 mod requests;
