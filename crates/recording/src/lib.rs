@@ -127,11 +127,13 @@ pub use log::files::{
 };
 pub use punctual_codes::{Awaited, Call, CauseKind, EventClass, EventKind, Moment, Softirq, Stage, Vector};
 pub use wakeups::after_overrun::AfterOverrun;
-pub use wakeups::cycle_count::{CycleCount, MUCH_MORE, OverrunPeriods, PeriodsPassed};
-pub use wakeups::cycles::{Cycles, FollowedCycles};
+pub use wakeups::cycle_count::{CycleCount, MUCH_MORE};
+pub use wakeups::cycles::Cycles;
 pub use wakeups::distribution::{Distribution, Distributions, Key};
+pub use wakeups::followed_cycles::FollowedCycles;
 pub use wakeups::once::wakes_about_once;
 pub use wakeups::overrun_count::{OverrunCount, range_in_words};
+pub use wakeups::periods::{OverrunPeriods, PeriodsPassed};
 pub use wakeups::policy::{name_and_policy, spoken_measure};
 pub use wakeups::sums::WakeupRows;
 pub use wakeups::tail::{BLOCK_NS, BlockMaximum, TAIL_LENGTH, TailValue, tail_length};

@@ -98,6 +98,11 @@ impl Usual {
         self.cycles >= ENOUGH && executed_ns.saturating_mul(4) >= usual_ns.saturating_mul(3)
     }
 
+    /// Whether a stretch that executed this long, ns, may hold more than one cycle: the second takes half as long as others at least.
+    pub(super) fn may_be_several(&self, executed_ns: u64) -> bool {
+        self.cycles < ENOUGH || executed_ns >= self.usual_ns().saturating_add(self.shortest_ns())
+    }
+
     /// Less than this, ns, is no usual cycle, but may be several cheap ones.
     pub(super) fn shortest_ns(&self) -> u64 {
         self.usual_ns().div_ceil(2)

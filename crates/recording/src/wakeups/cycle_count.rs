@@ -34,8 +34,12 @@ pub struct CycleCount {
     pub paused_periods: u64,
     /// The longest cycle if such a sleep was part of it, ns; `longest_ns` is without them.
     pub longest_paused_ns: u64,
+    /// Periods that began in such cycles, where what the thread did after the sleep may be the cycles of several of them.
+    pub pauses_made_up: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
+    /// Those of them that wake more often than once in a period, at no time of it that shows which wakeups begin one.
+    pub too_often: u64,
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
     /// period. They count nothing else.
     pub left_out: u64,
@@ -49,10 +53,16 @@ pub struct CycleCount {
     /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free its
     /// resources.
     pub ending: u64,
+    /// Periods that began within cycles in which their thread ended: it may have been behind, and have done theirs too.
+    pub ending_missed: u64,
     /// How many periods the grid of the threads' own timers had, from the first that woke a thread to the last.
     pub periods: u64,
     /// Those that began without a wakeup: within the previous cycle, or with a wakeup that nobody saw.
     pub not_woken: u64,
+    /// Those of them that passed in a sleep which began before them: the loop meant to sleep for longer than a period.
+    pub asleep: u64,
+    /// Periods that began within stretches after which a loop that skips periods may have gone on at once with one more cycle.
+    pub run_on: u64,
     /// Overruns in which the thread executed about as much more as the cycles of the periods that began meanwhile take.
     pub made_up: u64,
     /// Overruns in which it executed no more than in one cycle, although periods began meanwhile.
@@ -90,33 +100,18 @@ pub struct CycleCount {
     /// Those of them that began without a wakeup, by the time from one cycle to the next: dropped, made up for without
     /// sleeping, or with a wakeup that nobody saw.
     pub estimated_not_woken: u64,
+    /// Periods of threads of which fewer than half began with a wakeup or within a stretch that was seen to last until then, and whose
+    /// timers show no grid: what these threads did in the others is not known. They count no other periods.
+    pub rare_periods: u64,
+    /// Beginnings of cycles that may as well be ends of waits within the cycle before, since they come at another time than usual.
+    pub waits: u64,
+    /// How many periods these cycles then lasted, beyond the first of each.
+    pub waited_periods: u64,
+    /// The longest of these cycles, ns; `longest_ns` is without them.
+    pub longest_waited_ns: u64,
     /// Of a sum: the least overruns of its threads and recordings together. The wakeups that one of them has unseen explain no
     /// overrun of another.
     pub least_of_parts: u64,
-}
-
-/// Periods of loops, and how many of them began without a wakeup.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PeriodsPassed {
-    /// All of them.
-    pub all: u64,
-    /// Those without a wakeup: within the previous cycle, dropped, or with a wakeup that nobody saw.
-    pub not_woken: u64,
-    /// Whether some are estimated from the time from one cycle to the next, because no grid of timers shows them.
-    pub is_estimated: bool,
-}
-
-/// Periods of loops in which a cycle that was due earlier still ran, whatever the loop then does about them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OverrunPeriods {
-    /// How many there were at least.
-    pub least: u64,
-    /// How many there were at most, by what was seen.
-    pub most: u64,
-    /// Whether others may hide behind wakeups that nobody saw.
-    pub may_be_more: bool,
-    /// Out of how many periods.
-    pub all: u64,
 }
 
 impl CycleCount {
@@ -134,14 +129,19 @@ impl CycleCount {
         self.paused = self.paused.saturating_add(other.paused);
         self.paused_periods = self.paused_periods.saturating_add(other.paused_periods);
         self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
+        self.pauses_made_up = self.pauses_made_up.saturating_add(other.pauses_made_up);
         self.untold = self.untold.saturating_add(other.untold);
+        self.too_often = self.too_often.saturating_add(other.too_often);
         self.left_out = self.left_out.saturating_add(other.left_out);
         self.unseen = self.unseen.saturating_add(other.unseen);
         self.certain = self.certain.saturating_add(other.certain);
         self.past_next = self.past_next.saturating_add(other.past_next);
         self.ending = self.ending.saturating_add(other.ending);
+        self.ending_missed = self.ending_missed.saturating_add(other.ending_missed);
         self.periods = self.periods.saturating_add(other.periods);
         self.not_woken = self.not_woken.saturating_add(other.not_woken);
+        self.asleep = self.asleep.saturating_add(other.asleep);
+        self.run_on = self.run_on.saturating_add(other.run_on);
         self.made_up = self.made_up.saturating_add(other.made_up);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.partly = self.partly.saturating_add(other.partly);
@@ -155,30 +155,12 @@ impl CycleCount {
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
         self.on_grid = self.on_grid.saturating_add(other.on_grid);
         self.longest_gap_ns = self.longest_gap_ns.max(other.longest_gap_ns);
+        self.rare_periods = self.rare_periods.saturating_add(other.rare_periods);
+        self.waits = self.waits.saturating_add(other.waits);
+        self.waited_periods = self.waited_periods.saturating_add(other.waited_periods);
+        self.longest_waited_ns = self.longest_waited_ns.max(other.longest_waited_ns);
         self.estimated_periods = self.estimated_periods.saturating_add(other.estimated_periods);
         self.estimated_not_woken = self.estimated_not_woken.saturating_add(other.estimated_not_woken);
-    }
-
-    /// The periods that passed, where that is known, exactly or about.
-    pub fn periods_passed(&self) -> Option<PeriodsPassed> {
-        let passed = PeriodsPassed {
-            all: self.all_periods().saturating_add(self.estimated_periods),
-            not_woken: [self.not_woken, self.starved_within, self.estimated_not_woken]
-                .into_iter()
-                .fold(0, u64::saturating_add),
-            is_estimated: self.estimated_periods > 0,
-        };
-        (passed.all > 0).then_some(passed)
-    }
-
-    /// All periods that are known, those of starved threads too.
-    pub fn all_periods(&self) -> u64 {
-        self.periods.saturating_add(self.starved_periods)
-    }
-
-    /// Periods that certainly began while an earlier cycle still ran, those of starved threads too.
-    pub fn all_began_within(&self) -> u64 {
-        self.began_within().saturating_add(self.starved_within)
     }
 
     /// The least number of overruns that there can have been.
@@ -188,37 +170,12 @@ impl CycleCount {
     }
 
     /// Whether the loop overran more often than its single wakeups show, because it waits within its cycles, or may have
-    /// overrun much more often, where wakeups that nobody saw may explain the difference: then single wakeups allow no
+    /// overrun much more often, where wakeups that nobody saw, or that may end waits within cycles, explain the difference: then single wakeups allow no
     /// forecast.
     pub fn overran_beyond_wakeups(&self) -> bool {
-        let looks_long = self.overruns.saturating_sub(self.ending).saturating_sub(self.paused);
+        let seen = self.overruns.saturating_sub(self.ending).saturating_sub(self.paused);
+        let looks_long = seen.saturating_add(self.waited_periods);
         self.least_overruns() > self.certain || looks_long > self.certain.saturating_mul(MUCH_MORE)
-    }
-
-    /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less the wakeups that
-    /// nobody saw. A loop that catches up overran in each of them; one that skips them, once for each row of them. A
-    /// cycle within which a period began is an overrun: without an overrun there is no such period.
-    pub fn began_within(&self) -> u64 {
-        if self.overruns == 0 {
-            return 0;
-        }
-        // In each certain overrun one began at least, which had no wakeup unless the overrun ended after that was due.
-        let not_woken = self.not_woken.saturating_sub(self.paused_periods);
-        let certain = self.certain.saturating_sub(self.past_next).min(not_woken);
-        not_woken.saturating_sub(self.unseen).max(certain)
-    }
-
-    /// The periods that its cycles overran, out of all that the time held: a loop that is kept from running has few cycles, but
-    /// as many periods. `None` where the timers of a thread that has cycles do not show its periods.
-    pub fn overrun_periods(&self) -> Option<OverrunPeriods> {
-        if self.cycles == 0 || self.on_grid < self.cycles {
-            return None;
-        }
-        let all = self.all_periods();
-        let began = self.all_began_within().saturating_add(self.past_next);
-        let least = self.certain.max(began).max(self.least_overruns()).min(all);
-        let most = self.overruns.max(self.may_have_begun_within()).min(all).max(least);
-        Some(OverrunPeriods { least, most, may_be_more: self.unseen > 0, all })
     }
 
     /// What the loop does about periods that begin during a long cycle.
@@ -265,20 +222,35 @@ impl CycleCount {
             AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) => self.if_each_period_overran(),
             AfterOverrun::Skips | AfterOverrun::Unknown => self.own_overruns(),
         };
-        (least, self.overruns.max(most).max(self.may_have_begun_within()))
+        let seen = self.overruns.max(most).max(self.may_have_begun_within());
+        (least, seen.saturating_add(self.may_be_besides()))
+    }
+
+    /// Periods that may have had cycles, which then were too late, although nothing shows more than one cycle there: where the loop
+    /// catches up, or may, those of pauses and of the end of a thread; where it skips periods, those after which it may have run on; and those of cycles with
+    /// waits that look like the ends of several.
+    pub(super) fn may_be_besides(&self) -> u64 {
+        let besides = match self.after_overrun() {
+            AfterOverrun::Skips => self.run_on,
+            AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => {
+                self.ending_missed.saturating_add(self.pauses_made_up)
+            }
+        };
+        besides.saturating_add(self.waited_periods)
     }
 
     /// The cycles that ended, as the loop itself would count them: where it catches up, several of them without a sleep in
-    /// between are as many, but for periods that no cycle may be of.
+    /// between are as many, but for periods that no cycle may be of. What may be a wait within one begins none.
     pub fn own_cycles(&self) -> u64 {
-        match self.after_overrun() {
+        let cycles = match self.after_overrun() {
             AfterOverrun::CatchesUp => {
                 // A stretch with a single cycle has none of the first period that it missed either, which is an overrun.
                 let without = self.not_made_up.saturating_add(self.skipped).saturating_add(self.partly);
                 self.cycles.saturating_add(self.began_within().saturating_sub(without))
             }
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.cycles,
-        }
+        };
+        cycles.saturating_sub(self.waits)
     }
 
     /// Takes a pause, or a sleep within a cycle, for the cycle of which without it and with it this length was taken, ns, and in which
@@ -308,18 +280,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_period_began_within_a_cycle_where_none_took_longer() {
-        let count = CycleCount { cycles: 4_983, periods: 5_000, not_woken: 17, unseen: 15, ..CycleCount::default() };
-        assert_eq!(count.began_within(), 0);
-        let one = CycleCount { overruns: 1, ..count };
-        // More periods were without a wakeup than wakeups were unseen: whatever these were, a cycle overran.
-        assert_eq!((one.began_within(), one.certain, one.least_overruns()), (2, 0, 1));
-        let many = CycleCount { overruns: 9, certain: 9, past_next: 2, ..count };
-        assert_eq!(many.began_within(), 7);
-        assert_eq!(CycleCount { not_woken: 5, ..many }.began_within(), 5);
-    }
-
-    #[test]
     fn single_wakeups_tell_too_little_where_there_may_be_many_more_overruns() {
         let count = |overruns, certain, unseen, ending| CycleCount {
             cycles: 9_000,
@@ -341,6 +301,9 @@ mod tests {
             (count(31, 15, 16, 0), true),
             // The end of a thread is no wait within a cycle.
             (count(3, 1, 2, 2), false),
+            // What may be waits counts too.
+            (CycleCount { waited_periods: 15, ..count(15, 15, 0, 0) }, false),
+            (CycleCount { waited_periods: 1, ..count(0, 0, 0, 0) }, true),
         ] {
             assert_eq!(count.overran_beyond_wakeups(), is_beyond, "{count:?}");
         }
@@ -437,49 +400,5 @@ mod tests {
         assert_eq!(both.after_overrun(), AfterOverrun::MakesUpFor(5));
         both.add(&CycleCount { made_up: 12, ..count(0, 0) });
         assert_eq!(both.after_overrun(), AfterOverrun::Unknown);
-    }
-
-    #[test]
-    fn periods_that_were_overrun_are_counted_alike_whatever_the_loop_does_about_them() {
-        let (cycles, periods, not_woken) = (5_000, 5_060, 60);
-        let count = CycleCount {
-            cycles,
-            overruns: 10,
-            certain: 10,
-            past_next: 3,
-            periods,
-            not_woken,
-            on_grid: cycles,
-            ..CycleCount::default()
-        };
-        for (made_up, skipped) in [(10, 0), (0, 10), (0, 0)] {
-            let found = CycleCount { made_up, skipped, ..count }.overrun_periods();
-            assert_eq!(
-                found,
-                Some(OverrunPeriods { least: 63, most: 63, may_be_more: false, all: 5_060 }),
-                "{made_up} {skipped}"
-            );
-        }
-        let found = CycleCount { unseen: 60, certain: 0, past_next: 0, ..count }.overrun_periods();
-        assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, may_be_more: true, all: 5_060 }));
-        // A thread of the same name that is starved; and one whose periods are not known.
-        let starved = CycleCount {
-            cycles: 60,
-            overruns: 30,
-            certain: 30,
-            starved: 1,
-            starved_periods: 5_000,
-            starved_within: 4_900,
-            on_grid: 60,
-            ..CycleCount::default()
-        };
-        let mut both = count;
-        both.add(&starved);
-        assert_eq!(
-            both.overrun_periods(),
-            Some(OverrunPeriods { least: 4_963, most: 4_963, may_be_more: false, all: 10_060 })
-        );
-        both.add(&CycleCount { cycles: 1, ..CycleCount::default() });
-        assert_eq!(both.overrun_periods(), None);
     }
 }

@@ -2,12 +2,14 @@
 
 use super::begun::Begun;
 use super::cycle_count::CycleCount;
+use super::finished::{Finished, Untold};
 use super::grid::{Grid, MIN_PERIODS};
 use super::once::Sleeps;
 use super::series::{Open, Room, Series};
+use super::spacing::Spacing;
 use crate::format::bounds::MAX_TASKS;
-use crate::{Followed, OTHERS, Recording, Result, Stage, WakerKind, Wakeup};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::{Stage, Wakeup};
+use std::collections::HashMap;
 
 /// Puts the wakeups of followed threads together into cycles.
 ///
@@ -30,6 +32,8 @@ pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
     room: Room,
+    /// When the recording began and ended, ns; 0 if that is not known.
+    recorded_ns: (u64, u64),
 }
 
 /// The most grids of a thread that are looked at.
@@ -52,6 +56,13 @@ struct Thread {
     grids: Vec<(Grid, Series)>,
     by_timer: Series,
     by_time: Series,
+    /// Which of the wakeups that begin cycles by these two rules may be within one.
+    timer_spacing: Spacing,
+    time_spacing: Spacing,
+    /// When it ended, ns, if it did.
+    ended_ns: Option<u64>,
+    /// Whether it sets a timer for each of its sleeps.
+    sets_timers: bool,
 }
 
 impl Thread {
@@ -80,10 +91,14 @@ impl Thread {
             let begins = is_by_timer && grid.take(due_ns, timer, is_next, period_ns);
             series.take(wakeup, is_by_timer, begins, period_ns, room);
         }
+        if is_by_timer {
+            self.timer_spacing.take(wakeup, self.by_timer.open.map(Open::last), false, period_ns);
+        }
         self.by_timer.take(wakeup, is_by_timer, is_by_timer, period_ns, room);
         let begins = self.by_time.open.is_none_or(is_apart);
         if begins {
             self.apart.take(due_ns, period_ns);
+            self.time_spacing.take(wakeup, self.by_time.open.map(Open::last), true, period_ns);
         }
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
     }
@@ -102,8 +117,9 @@ impl Thread {
 
     /// The counts, and which long cycles wakeups that nobody saw explain, given how many those are; `None` if nothing
     /// shows which of the wakeups begin a cycle.
-    fn finish(mut self, period_ns: u64, unseen: u64) -> Option<(CycleCount, Vec<u64>)> {
-        let counted = |series: Series| series.finish(period_ns, unseen);
+    fn finish(mut self, period_ns: u64, unseen: u64) -> Result<Finished, Untold> {
+        let sets_timers = self.sets_timers;
+        let counted = |series: Series| series.finish(period_ns, unseen).of_timers(sets_timers);
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
         let next = self.grids.get(1).map_or(0, |(grid, _)| grid.points);
         let is_moved = self.grids.split_first().is_some_and(|((grid, _), others)| {
@@ -115,54 +131,57 @@ impl Thread {
         let starved = timers * 2 < periods && self.grids.first().is_some_and(|(grid, _)| grid.is_meant(timers));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
         if kept.as_ref().is_some_and(|(grid, _)| grid.is_left()) {
-            return None;
+            return Err(Untold::Unclear);
         }
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));
         if let Some((grid, series)) = kept {
             let is_alone = next * 2 <= grid.points && !is_moved;
             if !is_once || (is_alone && grid.is_exact(timers)) {
                 let periods = grid.periods(period_ns);
-                return is_alone.then(|| {
-                    let (count, joined) = counted(series);
-                    let woken = grid.points.saturating_add(grid.beside);
-                    let not_woken = periods.saturating_sub(woken).saturating_sub(count.held);
-                    (CycleCount { periods, not_woken, ..count }, joined)
-                });
+                let woken = grid.points.saturating_add(grid.beside);
+                let known = || counted(series).with_periods(periods, woken);
+                return if is_alone { Ok(known()) } else { Err(Untold::Unclear) };
             }
         }
         let others = self.wakeups - timers;
         if timers.min(others) * 4 > self.wakeups {
-            return None;
+            return Err(Untold::Unclear);
         }
         if timers > others {
-            let (count, joined) = counted(self.by_timer);
-            let not_woken = periods.saturating_sub(timers).saturating_sub(count.held);
-            // Without a grid nothing tells which periods passed.
-            let (starved, starved_periods) = if starved && count.overruns > 0 { (1, periods) } else { (0, 0) };
-            let count = match starved {
-                _ if is_meant => CycleCount { periods, not_woken, ..count },
-                0 => estimated(count, &self.timers, period_ns),
-                _ => count,
-            };
-            return Some((CycleCount { starved, starved_periods, ..count }, joined));
+            if is_too_often(timers, periods) {
+                return Err(Untold::TooOften);
+            }
+            let found = counted(self.by_timer);
+            if is_meant {
+                let starved = starved && found.count.overruns > 0;
+                let found = found.with_periods(periods, timers);
+                return Ok(if starved { found.starved(periods) } else { found });
+            }
+            // Without a grid nothing tells which periods passed, and which wakeups are within a cycle.
+            let found = found.with_waits(&self.timer_spacing);
+            return Ok(match starved && found.count.overruns > 0 {
+                true => found.starved(periods),
+                false => found.estimated(&self.timers, period_ns),
+            });
         }
-        let (count, joined) = counted(self.by_time);
-        let count = estimated(count, &self.apart, period_ns);
-        (self.wakeups * 4 <= count.cycles.max(MIN_PERIODS) * 5).then_some((count, joined))
+        if is_too_often(self.apart.count, self.apart.periods(period_ns)) {
+            return Err(Untold::TooOften);
+        }
+        let found = counted(self.by_time).with_waits(&self.time_spacing).estimated(&self.apart, period_ns);
+        let is_once = self.wakeups * 4 <= found.count.cycles.max(MIN_PERIODS) * 5;
+        if is_once { Ok(found) } else { Err(Untold::Unclear) }
     }
 }
 
-/// The count with about how many periods passed, and how many of them began without a wakeup.
-fn estimated(count: CycleCount, begun: &Begun, period_ns: u64) -> CycleCount {
-    let Some(not_woken) = begun.not_woken(count.held, period_ns) else { return count };
-    let periods = begun.count.saturating_add(count.held).saturating_add(not_woken);
-    CycleCount { estimated_periods: periods, estimated_not_woken: not_woken, ..count }
+/// Whether a thread begins more often than once in a period, of which there were so many.
+fn is_too_often(begun: u64, periods: u64) -> bool {
+    begun >= MIN_PERIODS && begun.saturating_mul(100) > periods.saturating_add(1).saturating_mul(ONCE_PERCENT)
 }
 
 impl Cycles {
     /// Counts for loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
-        Cycles { period_ns: period_ns.max(1), threads: HashMap::new(), room: Room::default() }
+        Cycles { period_ns: period_ns.max(1), threads: HashMap::new(), room: Room::default(), recorded_ns: (0, 0) }
     }
 
     /// Takes a thread's next wakeup, and whether one of its own timers caused it.
@@ -174,10 +193,23 @@ impl Cycles {
         self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns, &mut self.room);
     }
 
+    /// Notes when the recording began and ended, ns.
+    pub fn within(&mut self, began_ns: u64, ended_ns: u64) {
+        self.recorded_ns = (began_ns, ended_ns);
+    }
+
+    /// Notes that a thread sets a timer for each of its sleeps: it learns of no expiry that it did not wait for.
+    pub fn sets_timers(&mut self, tid: u32) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.sets_timers = true;
+        }
+    }
+
     /// Notes that a thread ended then, ns: the cycle in which it did so ends without a sleep, and includes the time
     /// that the kernel took to free the thread's resources.
     pub fn end(&mut self, tid: u32, ended_ns: u64) {
         let Some(thread) = self.threads.get_mut(&tid) else { return };
+        thread.ended_ns = Some(ended_ns);
         let grids = thread.grids.iter_mut().map(|(_, series)| series);
         for series in grids.chain([&mut thread.by_timer, &mut thread.by_time]) {
             series.end(ended_ns);
@@ -188,82 +220,38 @@ impl Cycles {
     /// with its own period, because a wakeup between them was not seen. `unseen` says how many wakeups of a thread
     /// nobody saw. A thread that mostly sleeps for much longer than the period counts nothing if another is a loop with it.
     pub fn finish(self, unseen: impl Fn(u32) -> u64) -> impl Iterator<Item = (u32, CycleCount, Vec<u64>)> {
-        let period_ns = self.period_ns;
+        let Cycles { period_ns, recorded_ns: (recording_began_ns, recording_ended_ns), .. } = self;
         let has_loop = self.threads.iter().any(|(tid, thread)| thread.is_loop(unseen(*tid), period_ns));
+        let is_alone = self.threads.len() == 1;
         self.threads.into_iter().map(move |(tid, thread)| {
             let unseen = unseen(tid);
+            let left_out = || (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
             let is_other = thread.sleeps.are_mostly_long(thread.wakeups) && !thread.is_loop(unseen, period_ns);
             if has_loop && is_other {
-                return (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
+                return left_out();
             }
-            let untold = CycleCount { untold: 1, ..CycleCount::default() };
             let longest_gap_ns = if unseen > 0 { thread.longest_gap_ns } else { 0 };
-            let (count, joined) = thread.finish(period_ns, unseen).unwrap_or((untold, Vec::new()));
+            let ended_ns = thread.ended_ns.unwrap_or(recording_ended_ns);
+            // The only thread, if it woke less often than this, may have been there all the time, without a sleep.
+            let is_hardly_seen = is_alone && thread.wakeups < MIN_PERIODS && recording_began_ns > 0;
+            let began_ns = if is_hardly_seen { recording_began_ns } else { u64::MAX };
+            let periods = thread.sleeps.periods_in(began_ns, ended_ns, period_ns);
+            let woken = thread.wakeups.saturating_add(unseen);
+            let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
+                Ok(found) => found,
+                Err(why) => return (tid, CycleCount { unseen, longest_gap_ns, ..why.untold() }, Vec::new()),
+            };
+            let is_on_grid = count.all_periods() > 0;
+            let is_rare = periods >= MIN_PERIODS && woken.saturating_add(covered).saturating_mul(2) < periods;
+            if has_loop && is_rare && !is_on_grid && count.overruns == 0 {
+                return left_out();
+            }
+            let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             // Of any other thread its grid tells which periods began without a wakeup.
             let starved_within = count.starved_within.min(count.starved_periods);
-            let on_grid = if count.all_periods() > 0 { count.cycles } else { 0 };
-            (tid, CycleCount { unseen, starved_within, on_grid, longest_gap_ns, ..count }, joined)
+            let on_grid = if is_on_grid { count.cycles } else { 0 };
+            (tid, CycleCount { unseen, starved_within, on_grid, longest_gap_ns, rare_periods, ..count }, joined)
         })
-    }
-}
-
-/// The cycles of a recording's followed threads.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FollowedCycles {
-    /// By name and policy.
-    pub by_name: BTreeMap<String, CycleCount>,
-    /// Wakeups whose work looks like one long cycle and is several, each with its own period, because a wakeup between
-    /// them was not seen: thread id, and when the wakeup was due, ns.
-    pub joined: HashSet<(u32, u64)>,
-}
-
-impl Recording {
-    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns; none of those that
-    /// are there for context.
-    ///
-    /// # Errors
-    /// As for [`Recording::for_each_wakeup`].
-    pub fn cycles(&self, period_ns: u64) -> Result<BTreeMap<String, CycleCount>> {
-        Ok(self.followed_cycles(period_ns)?.by_name)
-    }
-
-    /// The same, with the wakeups that are no single cycle.
-    ///
-    /// # Errors
-    /// As for [`Recording::for_each_wakeup`].
-    pub fn followed_cycles(&self, period_ns: u64) -> Result<FollowedCycles> {
-        let document = self.document();
-        let wakers = document.followed.as_ref().map_or(&[][..], |followed| &followed.wakers);
-        let context = document.followed.as_ref().map(Followed::context).unwrap_or_default();
-        let mut cycles = Cycles::new(period_ns);
-        self.for_each_wakeup(|wakeup| {
-            if context.contains(&wakeup.tid) {
-                return;
-            }
-            let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
-            cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
-        })?;
-        for thread in document.followed.iter().flat_map(|followed| &followed.threads) {
-            if let Some(ended_ns) = thread.ended_ns {
-                cycles.end(thread.tid, ended_ns);
-            }
-        }
-        // A thread that changed its name or policy counts under its last name and policy.
-        let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
-        for task in &document.tasks {
-            let (name, unseen) = tasks.entry(task.tid).or_default();
-            *name = &task.measure;
-            *unseen = unseen.saturating_add(task.counters.unobserved).saturating_add(task.counters.lost);
-        }
-        let of = |tid: u32| tasks.get(&tid).copied().unwrap_or((OTHERS, 0));
-        let mut found = FollowedCycles::default();
-        for (tid, count, joined) in
-            cycles.finish(|tid| of(tid).1).filter(|(_, count, _)| count.cycles + count.untold + count.left_out > 0)
-        {
-            found.by_name.entry(of(tid).0.to_owned()).or_default().add(&count);
-            found.joined.extend(joined.into_iter().map(|due_ns| (tid, due_ns)));
-        }
-        Ok(found)
     }
 }
 
@@ -301,7 +289,9 @@ mod tests {
             longest_ns: 1_250_000,
             // The next cycle may have begun when it was due.
             longest_single_ns: 300_000,
-            longest_skipping_ns: 1_250_000,
+            // Nor is it known whether the loop went on with that at once.
+            longest_skipping_ns: 300_000,
+            run_on: 1,
             longest_missed: 1,
             longest_slept: true,
             // It may have ended before the next period began, and nothing tells that this one was made up for.
@@ -313,7 +303,19 @@ mod tests {
         assert_eq!(count, expected);
         // Ending with the period still keeps it; a nanosecond more does not.
         let count = counted(&[(0, Some(900_000), true), (MS, long, true)]);
-        let expected = CycleCount { cycles: 2, overruns: 1, certain: 1, estimated_periods: 2, ..longest(1_000_001) };
+        let expected = CycleCount {
+            cycles: 2,
+            overruns: 1,
+            certain: 1,
+            longest_ns: 1_000_001,
+            // As the last one it may be two, since no wakeup says which period follows it.
+            longest_missed: 1,
+            run_on: 1,
+            made_up_at_most: 1,
+            not_made_up: 1,
+            estimated_periods: 2,
+            ..longest(MS)
+        };
         assert_eq!(count, expected);
     }
 
@@ -470,8 +472,8 @@ mod tests {
         };
         let count = of(0);
         assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 1), "{count:?}");
-        // What followed the last stretch is not known.
-        assert_eq!((count.starved_periods, count.starved_within), (292, 29 * 8), "{count:?}");
+        // No wakeup follows the last stretch, whose periods count as those of the others.
+        assert_eq!((count.starved_periods, count.starved_within), (300, 30 * 8), "{count:?}");
         let count = of(37_001);
         assert_eq!((count.cycles, count.overruns, count.periods, count.starved), (60, 30, 0, 0), "{count:?}");
         assert_eq!((count.starved_periods, count.starved_within), (0, 0), "{count:?}");

@@ -4,7 +4,8 @@
 //! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
-//!   period does; `begun`: how many periods passed without one, where no grid shows it; `cycle_count`: how many there were;
+//!   period does; `begun`: how many periods passed without one, where no grid shows it; `spacing`: which may be waits within one; `finished`: what is known of one thread's; `followed_cycles`: of a recording's
+//!   threads; `cycle_count`: how many there were; `periods`: how many periods they had, and overran;
 //!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
 //!   `once`: whether a thread is a loop of the period at all; `policy`: whose they are, in words.
 //! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
@@ -18,14 +19,18 @@ mod catch_up_evidence;
 pub(crate) mod cycle_count;
 pub(crate) mod cycles;
 pub(crate) mod distribution;
+mod finished;
+pub(crate) mod followed_cycles;
 mod grid;
 mod growth;
 mod longest;
 pub(crate) mod once;
 pub(crate) mod overrun_count;
+pub(crate) mod periods;
 pub(crate) mod policy;
 pub(crate) mod rebuilt;
 mod series;
+mod spacing;
 pub(crate) mod sums;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -41,6 +41,13 @@ impl Sleeps {
         wakeups >= MIN_PERIODS && wakes_about_once(wakeups, periods)
     }
 
+    /// How many periods there were from then, or from its first wakeup, whichever was earlier, until then, or until the last, whichever
+    /// was later.
+    pub(super) fn periods_in(&self, began_ns: u64, ended_ns: u64, period_ns: u64) -> u64 {
+        let between = |(first_ns, last_ns): (u64, u64)| (first_ns.min(began_ns), last_ns.max(ended_ns));
+        self.due_ns.map_or(0, |due_ns| periods_between(between(due_ns), period_ns))
+    }
+
     /// Whether a thread that woke so many times mostly slept for much longer than a period. A loop that is kept from its CPU, or
     /// works for too long, wakes as rarely, but does not sleep meanwhile.
     pub(super) fn are_mostly_long(&self, wakeups: u64) -> bool {

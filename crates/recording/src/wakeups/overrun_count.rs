@@ -67,12 +67,19 @@ impl CycleCount {
         OverrunCount {
             least,
             most,
-            may_be_more: self.unseen > 0 || self.starved > 0 || (most > 0 && self.may_hold_more()),
+            may_be_more: self.unseen > 0
+                || self.starved > 0
+                || self.rare_periods > 0
+                || self.waits > 0
+                || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
             cycles,
             may_be_more_cycles: self.starved > 0
                 || self.unseen > 0
+                || self.rare_periods > 0
+                || self.waits > 0
                 || most > cycles
+                || self.may_be_besides() > 0
                 || (most > 0 && self.may_hold_more_cycles()),
         }
     }
@@ -91,7 +98,7 @@ impl CycleCount {
 
     /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
     pub fn hidden_overruns(&self) -> Option<u64> {
-        let is_limited = self.starved == 0 && !self.may_hold_more();
+        let is_limited = self.starved == 0 && self.rare_periods == 0 && !self.may_hold_more();
         // The cycle of a wakeup that nobody saw may have overrun. Where each period counts, so may the one that it then began in.
         let each = if self.after_overrun() == AfterOverrun::Skips { 1 } else { 2 };
         is_limited.then(|| self.unseen.saturating_mul(each))
@@ -116,7 +123,7 @@ impl CycleCount {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cycle_count::OverrunPeriods;
+    use super::super::periods::OverrunPeriods;
     use super::*;
 
     #[test]

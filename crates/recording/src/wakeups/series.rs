@@ -3,6 +3,7 @@
 use super::catch_up::{Judgement, Stretch, Usual};
 use super::catch_up_evidence::CatchUpEvidence;
 use super::cycle_count::CycleCount;
+use super::finished::Finished;
 use super::grid::periods_between;
 use super::once::LONG_PERIODS;
 use crate::Wakeup;
@@ -50,6 +51,14 @@ pub(super) struct Series {
     longest_ns: (u64, u64),
     /// The longest if each stretch is one cycle, without what may have come before a stop, ns.
     longest_skipping_ns: u64,
+    /// The same of those stretches alone that hold no second cycle, ns.
+    longest_alone_ns: u64,
+    /// How many stretches with a single cycle began in time, and ended after the next was due: the thread slept all the same.
+    alone: u64,
+    /// Periods that began within the last stretch, which no wakeup follows.
+    after_last: u64,
+    /// Whole periods that stretches lasted.
+    covered: u64,
     /// What long stretches show. Most threads have none, and there may be no room for it.
     evidence: Option<Box<CatchUpEvidence>>,
     /// Long cycles that may be several, each with its own period, between which a sleep was not seen.
@@ -67,6 +76,8 @@ pub(super) struct Open {
     first_slept_ns: Option<u64>,
     /// When it last slept.
     slept_ns: Option<u64>,
+    /// The CPU time from its last wakeup until it slept again, ns.
+    last_executed_ns: Option<u64>,
     /// When it slept before its first sleep by a timer of its own that may be a pause, because it is so long.
     paused_ns: Option<u64>,
     /// Whether it ended then.
@@ -75,6 +86,13 @@ pub(super) struct Open {
     by_timer: bool,
     /// Whether the thread was held when it was due.
     held: bool,
+}
+
+impl Open {
+    /// When it was due, and when the thread last slept in it, if that was seen, ns.
+    pub(super) fn last(self) -> (u64, Option<u64>) {
+        (self.due_ns, self.slept_ns)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +116,7 @@ impl Series {
                 executed_ns: wakeup.executed_ns,
                 first_slept_ns: slept_ns,
                 slept_ns,
+                last_executed_ns: wakeup.executed_ns,
                 paused_ns: None,
                 ends: false,
                 by_timer: is_by_timer || held_until_due_ns.is_some(),
@@ -111,6 +130,7 @@ impl Series {
                 |slept_ns: &u64| wakeup.expected_ns.saturating_sub(*slept_ns) > period_ns.saturating_mul(LONG_PERIODS);
             open.paused_ns = open.paused_ns.or_else(|| open.slept_ns.filter(is_pause).filter(|_| is_by_timer));
             open.slept_ns = slept_ns;
+            open.last_executed_ns = wakeup.executed_ns;
             open.by_timer &= !is_by_timer;
         }
     }
@@ -137,6 +157,9 @@ impl Series {
         }
         let missed_until = |next_ns: u64| periods_between((open.due_ns, next_ns), period_ns).saturating_sub(2);
         let missed = next.as_ref().map(|(next_ns, _)| missed_until(*next_ns));
+        // No wakeup says which period follows the last stretch.
+        let began = missed.unwrap_or_else(|| length_ns.saturating_sub(1) / period_ns);
+        self.take_periods(missed.is_some(), open.ends, (length_ns, began), period_ns);
         // A cycle that slept on its way is longer than what its first wakeup tells.
         let is_whole = open.first_slept_ns == Some(slept_ns) && !open.ends;
         if let (true, Some((_, room)), Some(missed), Some(executed_ns)) = (is_whole, next, missed, open.executed_ns) {
@@ -155,17 +178,18 @@ impl Series {
         let is_certain = awake_ns > period_ns;
         let ended_ns = open.paused_ns.map_or(slept_ns, |paused_ns| paused_ns.min(slept_ns));
         let own_ns = ended_ns.saturating_sub(open.due_ns);
-        let own_missed = missed.unwrap_or(0).min(if own_ns < length_ns { own_ns / period_ns } else { u64::MAX });
+        let own_missed = began.min(if own_ns < length_ns { own_ns / period_ns } else { u64::MAX });
         let slept = open.first_slept_ns != Some(ended_ns) && own_ns > period_ns && !is_certain;
         self.count.take(own_ns, (own_missed, cycles), slept, period_ns);
         if own_ns < length_ns {
-            self.count.take_pause((own_ns, length_ns), missed.unwrap_or(0).saturating_sub(own_missed), period_ns);
+            self.take_pause(&open, (own_ns, length_ns), (own_missed, began), period_ns);
         }
         self.take_longest(open, own_ns, own_missed == 0 || own_ns <= period_ns);
         let before_ns = if slept && self.may_be_stopped(&open) { period_ns } else { 0 };
-        self.longest_skipping_ns = self.longest_skipping_ns.max(own_ns.saturating_sub(before_ns));
+        let is_late = own_missed > 0 && own_ns > period_ns;
+        self.take_skipping(own_ns.saturating_sub(before_ns), is_late.then_some(own_missed), &open, period_ns);
         if is_certain && !open.ends {
-            self.take_within(awake_ns, missed.unwrap_or(0), period_ns);
+            self.take_within(awake_ns, began, period_ns);
             self.note(|evidence| evidence.take_certain(own_missed));
         }
         self.count.certain += u64::from(is_certain && !open.ends);
@@ -179,6 +203,22 @@ impl Series {
         }
     }
 
+    /// Takes what became of the periods that began from one cycle until the next, which is known to follow, or until the last one slept.
+    fn take_periods(&mut self, is_followed: bool, ends: bool, (length_ns, began): (u64, u64), period_ns: u64) {
+        let covered = length_ns / period_ns;
+        self.covered = self.covered.saturating_add(covered);
+        if is_followed {
+            // It slept before these began, and until they were over.
+            self.count.asleep = self.count.asleep.saturating_add(began.saturating_sub(covered));
+        } else if ends {
+            self.count.ending_missed = self.count.ending_missed.saturating_add(began);
+        } else {
+            // Nor does anything tell how many cycles it holds.
+            self.after_last = began;
+            self.not_made_up(began);
+        }
+    }
+
     /// Whether the first sleep of a cycle may have been the one for the next, in which the thread was stopped: it had executed as much
     /// as others do, and no timer of its own woke it again. What it did then is that next cycle, which was due a period later.
     fn may_be_stopped(&self, open: &Open) -> bool {
@@ -186,11 +226,39 @@ impl Series {
         open.by_timer && is_whole
     }
 
+    /// Takes a pause, or a sleep within a cycle: without it and with it, how long the cycle took, ns, and how many periods began in it.
+    fn take_pause(&mut self, open: &Open, lengths_ns: (u64, u64), (own_missed, began): (u64, u64), period_ns: u64) {
+        self.count.take_pause(lengths_ns, began.saturating_sub(own_missed), period_ns);
+        // What the thread did after the pause may be the cycles of the periods that began in it.
+        if open.last_executed_ns.is_none_or(|executed_ns| self.usual.may_be_several(executed_ns)) {
+            self.count.pauses_made_up = self.count.pauses_made_up.saturating_add(began);
+        }
+    }
+
+    /// Takes the length of a stretch, ns, if it is one cycle, and how many periods began within it, if it is longer than one. What
+    /// it executed after its last sleep tells whether it may have gone on with another cycle.
+    fn take_skipping(&mut self, length_ns: u64, late: Option<u64>, open: &Open, period_ns: u64) {
+        if open.ends && late.is_some() {
+            // It is as long by what its thread did at its end.
+            return;
+        }
+        self.longest_skipping_ns = self.longest_skipping_ns.max(length_ns);
+        let may_be_several = open.last_executed_ns.is_none_or(|executed_ns| self.usual.may_be_several(executed_ns));
+        match late {
+            Some(missed) if may_be_several => self.count.run_on = self.count.run_on.saturating_add(missed),
+            _ => {
+                self.longest_alone_ns = self.longest_alone_ns.max(length_ns);
+                let is_whole = open.first_slept_ns == open.slept_ns;
+                self.alone += u64::from(late.is_some() && is_whole && open.total_ns < period_ns);
+            }
+        }
+    }
+
     /// Takes a stretch of this length, ns, and whether it is one cycle for certain. One that is longer than a period, and in which periods
     /// began, may be several; the first of them ended after it began.
     fn take_longest(&mut self, open: Open, length_ns: u64, is_one: bool) {
         let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
-        let is_unbroken = open.first_slept_ns == Some(open.due_ns.saturating_add(length_ns));
+        let is_unbroken = open.first_slept_ns == Some(open.due_ns.saturating_add(length_ns)) && !open.ends;
         let unbroken_ns = if is_unbroken { length_ns } else { single_ns };
         self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
     }
@@ -267,7 +335,7 @@ impl Series {
     /// No cycle follows the last one, so nothing says when it last slept: what came after its first sleep may be the
     /// program's end. Wakeups that nobody saw explain doubtful cycles, the shortest first, each as many as periods began
     /// in it: returned is when those cycles were due. Any others are long cycles.
-    pub(super) fn finish(mut self, period_ns: u64, unseen: u64) -> (CycleCount, Vec<u64>) {
+    pub(super) fn finish(mut self, period_ns: u64, unseen: u64) -> Finished {
         if let Some(open) = self.open.take() {
             self.close(open, open.first_slept_ns, None, period_ns);
         }
@@ -288,6 +356,7 @@ impl Series {
             self.count.take(cycle.length_ns, (cycle.missed, cycles), false, period_ns);
             self.count.certain += 1;
             self.longest_skipping_ns = self.longest_skipping_ns.max(cycle.length_ns);
+            self.count.run_on = self.count.run_on.saturating_add(cycle.missed);
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
             evidence.take_whole(cycle.missed);
             evidence.take_certain(cycle.missed);
@@ -296,7 +365,11 @@ impl Series {
         self.not_made_up(evidence.untold_periods());
         let shown = evidence.shown();
         let made_up_at_most = if shown.limit > 0 { evidence.made_up_at_most(shown.limit) } else { self.within };
+        // A loop that reads how often its timer expired goes on at once if it did meanwhile: it never sleeps then.
+        let run_on = if self.alone > 0 { 0 } else { self.count.run_on };
+        let skipping_ns = if run_on > 0 { self.longest_alone_ns } else { self.longest_skipping_ns };
         self.count = CycleCount {
+            run_on,
             made_up: shown.made_up,
             skipped: shown.skipped,
             partly: shown.partly,
@@ -304,10 +377,16 @@ impl Series {
             limit: shown.limit,
             made_up_at_most,
             longest_single_ns: self.longest_ns.0,
-            longest_skipping_ns: if unseen == 0 { self.longest_skipping_ns } else { self.longest_ns.1 },
+            longest_skipping_ns: if unseen == 0 { skipping_ns } else { self.longest_ns.1.min(skipping_ns) },
             starved_within: self.within,
             ..self.count
         };
-        (self.count, doubtful[..explained].iter().map(|cycle| cycle.due_ns).collect())
+        Finished {
+            count: self.count,
+            joined: doubtful[..explained].iter().map(|cycle| cycle.due_ns).collect(),
+            after_last: self.after_last,
+            covered: self.covered,
+            longest_skipping_ns: if unseen == 0 { self.longest_skipping_ns } else { self.longest_ns.1 },
+        }
     }
 }

@@ -38,8 +38,10 @@ impl LoopCycles {
         let longest_ns = self.longest_ns();
         let exceeded = self.by_name.values().any(|count| self.at_least_ns(count) > limit_ns);
         let may_hide = |count: &CycleCount| count.may_hide_longer_than(limit_ns);
-        let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && self.longest_paused_ns() <= limit_ns;
-        let is_known = is_kept && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
+        let longest_within_ns = self.longest_paused_ns().max(self.longest_waited_ns());
+        let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && longest_within_ns <= limit_ns;
+        let is_known =
+            is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
@@ -47,6 +49,16 @@ impl LoopCycles {
     /// How long the longest cycle took, ns, if sleeps that may be pauses were part of it; 0 without such sleeps.
     pub(crate) fn longest_paused_ns(&self) -> u64 {
         self.by_name.values().map(|count| count.longest_paused_ns).max().unwrap_or(0)
+    }
+
+    /// How long the longest cycle took, ns, if wakeups that may end waits within one do; 0 without such wakeups.
+    pub(crate) fn longest_waited_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.longest_waited_ns).max().unwrap_or(0)
+    }
+
+    /// Whether a thread was seen in fewer than half of its periods.
+    pub(crate) fn has_rare(&self) -> bool {
+        self.by_name.values().any(|count| count.rare_periods > 0)
     }
 
     /// How long the longest of these cycles took at least, ns.
@@ -162,6 +174,8 @@ pub(crate) struct CyclesRow<'a> {
     longest_missed: u64,
     /// Threads whose wakeups do not show which of them begin a cycle: they count none.
     untold: u64,
+    /// Those of them that wake more often than once in a period.
+    too_often: u64,
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
     /// period, which count nothing here.
     left_out: u64,
@@ -185,6 +199,10 @@ pub(crate) struct CyclesRow<'a> {
     paused: u64,
     /// How long the longest cycle took if such a sleep was part of it; `longest_ns` is without them.
     longest_paused_ns: Option<u64>,
+    /// Beginnings of cycles that may as well be ends of waits within the cycle before: `own_cycles` is without them.
+    waits: u64,
+    /// How long the longest of the cycles took to which these then belong; `longest_ns` is without them.
+    longest_waited_ns: Option<u64>,
     /// Overruns in which a thread ended: they include the time that the kernel took to free what it had.
     ending: u64,
     /// Periods of the grid that the threads' own timers keep; 0 if they keep none.
@@ -192,6 +210,11 @@ pub(crate) struct CyclesRow<'a> {
     /// Those that began without a wakeup: the previous cycle still ran, or the wakeup was not seen. Of a thread that woke in
     /// fewer than half of its periods, those that certainly began within the previous cycle.
     not_woken: u64,
+    /// Those of the periods without a wakeup that passed in a sleep which began before them.
+    asleep: u64,
+    /// Periods of threads that were seen in fewer than half of them, and whose timers keep no grid: what these threads did in the
+    /// others is not known. They are not among `periods`.
+    rare_periods: u64,
     /// About how many periods passed for threads whose timers keep no grid: those that start over after an overrun, and those
     /// that others wake. They are not among `periods`.
     estimated_periods: u64,
@@ -223,6 +246,7 @@ impl<'a> CyclesRow<'a> {
             longest_ns: longest(count),
             longest_missed: count.longest_missed,
             untold: count.untold,
+            too_often: count.too_often,
             left_out: count.left_out,
             unseen: count.unseen,
             least_overruns: overruns.least,
@@ -232,9 +256,13 @@ impl<'a> CyclesRow<'a> {
             may_be_more_cycles: overruns.may_be_more_cycles,
             paused: count.paused,
             longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
+            waits: count.waits,
+            longest_waited_ns: (count.longest_waited_ns > 0).then_some(count.longest_waited_ns),
             ending: count.ending,
             periods: count.all_periods(),
             not_woken: count.not_woken.saturating_add(count.starved_within),
+            asleep: count.asleep,
+            rare_periods: count.rare_periods,
             estimated_periods: count.estimated_periods,
             estimated_not_woken: count.estimated_not_woken,
             after_overrun: count.after_overrun().name(),
@@ -252,5 +280,7 @@ impl<'a> CyclesRow<'a> {
     }
 }
 
+#[cfg(test)]
+mod doubt_tests;
 #[cfg(test)]
 mod tests;

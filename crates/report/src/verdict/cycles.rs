@@ -39,6 +39,14 @@ impl LoopCycles {
                 " The limit on the cycles cannot be judged: a cycle took {} if a sleep by a timer of its own was part of it and not a pause.",
                 format_ns(self.longest_paused_ns())
             ),
+            None if self.longest_ns().is_some() && self.longest_waited_ns() > limit.limit_ns => format!(
+                " The limit on the cycles cannot be judged: a cycle took {} if wakeups at other times than usual ended waits within it.",
+                format_ns(self.longest_waited_ns())
+            ),
+            None if self.has_rare() && self.untold_names().is_none() => format!(
+                " The limit on the cycles cannot be judged: fewer than half of the periods began with a wakeup; the longest cycle seen took {}.",
+                self.longest_ns().map_or_else(|| "no time".to_owned(), format_ns)
+            ),
             None => match (self.longest_ns(), self.untold_names()) {
                 (Some(longest), Some(names)) => format!(
                     " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
@@ -114,34 +122,50 @@ impl LoopCycles {
             .collect();
         let Some((first, others)) = over.split_first() else {
             let sum = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).sum::<u64>();
-            let (all, unseen) = (grouped(sum(|count| count.cycles)), sum(|count| count.unseen));
+            let (all, unseen) = (sum(|count| count.cycles.saturating_sub(count.waits)), sum(|count| count.unseen));
+            let at_least = if sum(|count| count.waits) > 0 { "at least " } else { "" };
+            let (cycles, were) = (grouped(all), agreeing(all, "was", "were"));
             let none = match unseen {
-                0 => format!("No cycle of {all} took longer than {period}"),
+                0 if self.has_rare() => format!("No cycle of {cycles} that {were} seen took longer than {period}"),
+                0 => format!("No cycle of {at_least}{cycles} took longer than {period}"),
                 _ => format!(
-                    "No cycle of {all} that were seen took longer than {period}, and {} {} not seen",
+                    "No cycle of {at_least}{cycles} that {were} seen took longer than {period}, and {} {} not seen",
                     grouped(unseen),
                     agreeing(unseen, "was", "were")
                 ),
             };
-            return Some(format!(
-                "{none}; the longest took {}.{}{}{}",
-                format_ns(longest),
-                not_woken(&rows),
-                about_not_woken(&rows),
-                held(&rows)
-            ));
+            let more = [not_woken(&rows), about_not_woken(&rows), rare(&rows), waits(&rows), held(&rows)].concat();
+            return Some(format!("{none}; the longest took {}.{more}", format_ns(longest)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let more = [not_woken(&rows), about_not_woken(&rows), starved(&rows), slept(&rows), paused(&rows), held(&rows)]
-            .concat();
+        let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows)].concat();
+        let within = [slept(&rows), paused(&rows), waits(&rows), held(&rows)].concat();
+        let more = periods + &within;
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 
     /// The sentence about the others; empty if there are none.
     fn untold(&self) -> String {
+        let threads = |of: fn(&CycleCount) -> u64| self.by_name.values().map(of).fold(0, u64::saturating_add);
+        let (untold, too_often) = (threads(|count| count.untold), threads(|count| count.too_often));
         self.untold_names().map_or_else(String::new, |names| {
-            format!("The cycles of {names} cannot be counted: nothing shows which wakeups begin one.")
+            let often = match too_often {
+                0 => String::new(),
+                _ if too_often < untold => {
+                    format!(
+                        "{} more often than once in {}, and ",
+                        if too_often == 1 { "one wakes" } else { "some wake" },
+                        format_ns(self.period_ns)
+                    )
+                }
+                _ => format!(
+                    "{} more often than once in {}, and ",
+                    agreeing(too_often, "it wakes", "they wake"),
+                    format_ns(self.period_ns)
+                ),
+            };
+            format!("The cycles of {names} cannot be counted: {often}nothing shows which wakeups begin one.")
         })
     }
 
@@ -216,6 +240,9 @@ fn longest_in_words(count: &CycleCount) -> String {
     // What was in time is one cycle.
     let row = count.longest_row_in_words().filter(|_| count.overruns > 0);
     match (row, count.unseen) {
+        (None, _) if count.longest_waited_ns > count.longest_ns => {
+            format!("the longest from {longest} to {}", format_ns(count.longest_waited_ns))
+        }
         // A stop after its cycle, which looks like a sleep within it, is none of it.
         (Some(row), 0) if count.longest_slept => format!("the longest stretch lasting at most {longest}, {row}"),
         (Some(row), _) if count.longest_slept => format!("the longest stretch seen lasting at most {longest}, {row}"),
@@ -245,8 +272,10 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         };
         return format!(" Of {periods} {} began without a wakeup that was seen{may_be_within}.", grouped(without));
     }
+    let asleep = sum(&|count| if count.unseen == 0 { count.asleep } else { 0 });
     let unseen = match without - within {
         0 => String::new(),
+        slept if slept == asleep => format!("; {} more passed in sleeps that began before them", grouped(slept)),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
     };
     let within_of: Vec<_> = rows.iter().filter(|(_, count)| count.all_began_within() > 0).collect();
@@ -297,6 +326,32 @@ fn starved(rows: &[(&str, &CycleCount)]) -> String {
             counted(starved, "thread"),
             agreeing(starved, "it does", "they do")
         ),
+    }
+}
+
+/// The sentence about threads that were seen in fewer than half of their periods, with a space before; empty if there are none.
+fn rare(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.rare_periods).sum::<u64>() {
+        0 => String::new(),
+        periods => format!(
+            " Fewer than half of about {} began with a wakeup, and nothing shows what the thread did in the others: it does not sleep where              it yields a deadline reservation, and one wakeup may be for several cycles.",
+            counted(periods, "period")
+        ),
+    }
+}
+
+/// The sentence about wakeups that may be within a cycle, with a space before; empty if there are none.
+fn waits(rows: &[(&str, &CycleCount)]) -> String {
+    match rows.iter().map(|(_, count)| count.waits).sum::<u64>() {
+        0 => String::new(),
+        waits => {
+            let longest_ns = rows.iter().map(|(_, count)| count.longest_waited_ns).max().unwrap_or(0);
+            format!(
+                " {} came at other times than usual: they begin cycles of their own, or end waits within cycles that then took up to {}.",
+                counted(waits, "wakeup"),
+                format_ns(longest_ns)
+            )
+        }
     }
 }
 

@@ -1,0 +1,83 @@
+//! The cycles of a recording's followed threads, by the names of these.
+
+use super::cycle_count::CycleCount;
+use super::cycles::Cycles;
+use crate::{Followed, FollowedThread, OTHERS, Recording, Result, WakerKind};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The cycles of a recording's followed threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowedCycles {
+    /// By name and policy.
+    pub by_name: BTreeMap<String, CycleCount>,
+    /// Wakeups whose work looks like one long cycle and is several, each with its own period, because a wakeup between
+    /// them was not seen: thread id, and when the wakeup was due, ns.
+    pub joined: HashSet<(u32, u64)>,
+}
+
+impl Recording {
+    /// The cycles of its followed threads, by name and policy, as loops that should start over this often, ns; none of those that
+    /// are there for context.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn cycles(&self, period_ns: u64) -> Result<BTreeMap<String, CycleCount>> {
+        Ok(self.followed_cycles(period_ns)?.by_name)
+    }
+
+    /// The same, with the wakeups that are no single cycle.
+    ///
+    /// # Errors
+    /// As for [`Recording::for_each_wakeup`].
+    pub fn followed_cycles(&self, period_ns: u64) -> Result<FollowedCycles> {
+        let document = self.document();
+        let wakers = document.followed.as_ref().map_or(&[][..], |followed| &followed.wakers);
+        let context = document.followed.as_ref().map(Followed::context).unwrap_or_default();
+        let mut cycles = Cycles::new(period_ns);
+        self.for_each_wakeup(|wakeup| {
+            if context.contains(&wakeup.tid) {
+                return;
+            }
+            let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
+            cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
+        })?;
+        let started_ns = document.provenance.started_ns;
+        cycles.within(started_ns, started_ns.saturating_add(document.measured_ns()));
+        for thread in document.followed.iter().flat_map(|followed| &followed.threads) {
+            // Other timers expire again and again, and say how often.
+            if sets_timers(thread) {
+                cycles.sets_timers(thread.tid);
+            }
+            if let Some(ended_ns) = thread.ended_ns {
+                cycles.end(thread.tid, ended_ns);
+            }
+        }
+        // A thread that changed its name or policy counts under its last name and policy.
+        let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
+        for task in &document.tasks {
+            let (name, unseen) = tasks.entry(task.tid).or_default();
+            *name = &task.measure;
+            *unseen = unseen.saturating_add(task.counters.unobserved).saturating_add(task.counters.lost);
+        }
+        let of = |tid: u32| tasks.get(&tid).copied().unwrap_or((OTHERS, 0));
+        let mut found = FollowedCycles::default();
+        for (tid, count, joined) in
+            cycles.finish(|tid| of(tid).1).filter(|(_, count, _)| count.cycles + count.untold + count.left_out > 0)
+        {
+            found.by_name.entry(of(tid).0.to_owned()).or_default().add(&count);
+            found.joined.extend(joined.into_iter().map(|due_ns| (tid, due_ns)));
+        }
+        Ok(found)
+    }
+}
+
+/// A thread's own timer that ends one sleep, as [`Waker`](crate::Waker) is written.
+const SLEEP: &str = "timer sleep";
+
+/// Whether mostly such timers wake a thread, and no others of its own.
+fn sets_timers(thread: &FollowedThread) -> bool {
+    let all = thread.woken_by.values().fold(0, |all: u64, count| all.saturating_add(*count));
+    let is_other = |waker: &String| waker != SLEEP && waker.starts_with("timer ");
+    let sleeps = thread.woken_by.get(SLEEP).copied().unwrap_or(0);
+    sleeps > all / 2 && !thread.woken_by.keys().any(is_other)
+}
