@@ -58,3 +58,40 @@ fn neither_the_period_nor_a_limit_applies_to_what_is_there_for_context() {
         assert_eq!(recording.document().counters.wakeups, 599 + 3);
     }
 }
+
+/// One thread, which takes another name halfway that was not asked for.
+#[test]
+fn a_thread_counts_its_cycles_until_it_takes_another_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("renamed");
+    let mut writer = Writer::create(&path, Provenance::default(), Vec::new()).unwrap();
+    writer.followed_mut().wakers.push(Waker { kind: WakerKind::Timer, name: "sleep".to_owned(), id: None });
+    let mut tasks = Vec::new();
+    for (name, is_context) in [("before", false), ("after", true)] {
+        let measure = format!("{name} fifo:80");
+        tasks.push(writer.add_task(Task {
+            measure,
+            tid: LOOP,
+            cpu: None,
+            period_ns: 0,
+            counters: Counters::default(),
+        }));
+        let thread = FollowedThread { tid: LOOP, name: name.to_owned(), is_context, ..FollowedThread::default() };
+        writer.followed_mut().threads.push(thread);
+    }
+    for number in 1..=200 {
+        let wakeup = Wakeup {
+            tid: LOOP,
+            expected_ns: number * MS,
+            total_ns: 20_000,
+            work_ns: Some(if number > 90 { 3 * MS / 2 } else { 200_000 }),
+            woken_by: Some(0),
+            ..Wakeup::default()
+        };
+        writer.push(tasks[usize::from(number > 90)], &wakeup);
+    }
+    writer.finish(Ended { reason: EndReason::Completed, detail: None, at_ns: 200 * MS }, Vec::new()).unwrap();
+    let cycles = Recording::open(&path).unwrap().cycles(MS).unwrap();
+    assert_eq!(cycles.keys().map(String::as_str).collect::<Vec<_>>(), ["before fifo:80"], "{cycles:?}");
+    assert_eq!((cycles["before fifo:80"].cycles, cycles["before fifo:80"].overruns), (90, 0), "{cycles:?}");
+}

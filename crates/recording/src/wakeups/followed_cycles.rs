@@ -2,7 +2,7 @@
 
 use super::cycle_count::CycleCount;
 use super::cycles::Cycles;
-use crate::{Followed, FollowedThread, OTHERS, Recording, Result, WakerKind};
+use crate::{Document, Followed, FollowedThread, OTHERS, Recording, Result, Task, WakerKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The cycles of a recording's followed threads.
@@ -33,10 +33,13 @@ impl Recording {
         let document = self.document();
         let wakers = document.followed.as_ref().map_or(&[][..], |followed| &followed.wakers);
         let context = document.followed.as_ref().map(Followed::context).unwrap_or_default();
+        let renamed = until_renamed(document, &context);
+        let mut left = renamed.clone();
         let mut cycles = Cycles::new(period_ns);
         self.for_each_wakeup(|wakeup| {
             if context.contains(&wakeup.tid) {
-                return;
+                let Some(left) = left.get_mut(&wakeup.tid).filter(|left| **left > 0) else { return };
+                *left -= 1;
             }
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
             cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
@@ -48,13 +51,19 @@ impl Recording {
             if sets_timers(thread) {
                 cycles.sets_timers(thread.tid);
             }
-            if let Some(ended_ns) = thread.ended_ns {
+            if renamed.contains_key(&thread.tid) {
+                // It went on, but what it did then is not looked at.
+                cycles.end(thread.tid, 0);
+            } else if let Some(ended_ns) = thread.ended_ns {
                 cycles.end(thread.tid, ended_ns);
             }
         }
-        // A thread that changed its name or policy counts under its last name and policy.
+        // A thread that changed its name or policy counts under the last name and policy of which its wakeups count.
         let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
-        for task in &document.tasks {
+        for (task, thread) in tasks_with_threads(document) {
+            if renamed.contains_key(&task.tid) && thread.is_some_and(|thread| thread.is_context) {
+                continue;
+            }
             let (name, unseen) = tasks.entry(task.tid).or_default();
             *name = &task.measure;
             *unseen = unseen.saturating_add(task.counters.unobserved).saturating_add(task.counters.lost);
@@ -80,4 +89,24 @@ fn sets_timers(thread: &FollowedThread) -> bool {
     let is_other = |waker: &String| waker != SLEEP && waker.starts_with("timer ");
     let sleeps = thread.woken_by.get(SLEEP).copied().unwrap_or(0);
     sleeps > all / 2 && !thread.woken_by.keys().any(is_other)
+}
+
+/// The threads of a document, each with what is known of it as a followed one.
+fn tasks_with_threads(document: &Document) -> impl Iterator<Item = (&Task, Option<&FollowedThread>)> {
+    let threads = document.followed.as_ref().map_or(&[][..], |followed| &followed.threads);
+    document.tasks.iter().enumerate().map(|(position, task)| (task, threads.get(position)))
+}
+
+/// How many wakeups of each of these threads, which are there for context by their last name, were under one that was asked for
+/// before: only those that were under none but such names are left out.
+fn until_renamed(document: &Document, context: &HashSet<u32>) -> HashMap<u32, u64> {
+    let (mut wakeups, mut is_over): (HashMap<u32, u64>, HashSet<u32>) = Default::default();
+    for (task, thread) in tasks_with_threads(document).filter(|(task, _)| context.contains(&task.tid)) {
+        if thread.is_some_and(|thread| thread.is_context) {
+            is_over.insert(task.tid);
+        } else if !is_over.contains(&task.tid) && task.counters.wakeups > 0 {
+            *wakeups.entry(task.tid).or_default() += task.counters.wakeups;
+        }
+    }
+    wakeups
 }
