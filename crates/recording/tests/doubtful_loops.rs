@@ -177,3 +177,13 @@ fn a_sleep_of_another_length_may_be_within_a_cycle() {
     assert_eq!(limits(&count), ((0, 19), 200, true), "{count:?}");
     assert_eq!(count.longest_waited_ns, 2 * (LATE + WORK) + 1_200_000, "{count:?}");
 }
+
+#[test]
+fn two_periods_of_one_thread_are_no_loop_with_sleeps() {
+    let mut due: Vec<u64> = (1..=200).map(|number| number * MS).collect();
+    due.extend((1..=280).map(|number| 230_000 + number * 700_000));
+    due.sort_unstable();
+    let wakeups: Vec<Wakeup> = due.into_iter().map(|due| wakeup(due, LATE, 20_000, 0)).collect();
+    let count = counted(&wakeups);
+    assert_eq!((count.cycles, count.untold), (0, 1), "{count:?}");
+}

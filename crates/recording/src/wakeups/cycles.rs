@@ -130,7 +130,7 @@ impl Thread {
         // Timers that stray from their grid wake it all the same.
         let starved = timers * 2 < periods && self.grids.first().is_some_and(|(grid, _)| grid.is_meant(timers));
         let kept = self.grids.into_iter().next().filter(|(grid, _)| grid.is_kept(timers, period_ns));
-        if kept.as_ref().is_some_and(|(grid, _)| grid.is_left()) {
+        if kept.as_ref().is_some_and(|(grid, _)| grid.is_left() || grid.is_shared()) {
             return Err(Untold::Unclear);
         }
         let is_meant = kept.as_ref().is_some_and(|(grid, _)| grid.is_meant(timers));

@@ -6,6 +6,8 @@ const OFF_GRID_NS: u64 = 2_000;
 const NEAR_GRID: u64 = 32;
 /// A grid is left for another one if one of this many of its points, or more, are apart in a row.
 const LEFT: u64 = 50;
+/// Times between timers of one period are no more than this many times as long as one another.
+const MAX_TIMES: u64 = 4;
 /// A grid has at least this many periods.
 pub(super) const MIN_PERIODS: u64 = 10;
 
@@ -28,6 +30,34 @@ pub(super) struct Grid {
     apart: (u64, u64),
     /// How many timers that were not meant for it came since its last point, and when the last of them was due.
     after: (u64, u64),
+    /// Timers that were not meant for it.
+    others: Others,
+}
+
+/// Timers beside a grid: whether they keep a period of their own.
+#[derive(Debug, Default)]
+struct Others {
+    taken: u64,
+    due_ns: u64,
+    /// How long before the last one the one before it was due, ns.
+    apart_ns: u64,
+    /// How many came as long after the one before as that after its own, or a few times as long, and not whole periods of the grid later.
+    alike: u64,
+}
+
+impl Others {
+    fn take(&mut self, due_ns: u64, period_ns: u64) {
+        let apart_ns = due_ns.saturating_sub(self.due_ns);
+        let beyond_ns = apart_ns % period_ns;
+        let is_other = beyond_ns.min(period_ns - beyond_ns) > period_ns / NEAR_GRID;
+        // Some of its expiries may not have woken the thread, which did not sleep then.
+        let (short_ns, long_ns) = (apart_ns.min(self.apart_ns).max(1), apart_ns.max(self.apart_ns));
+        let times = (long_ns + short_ns / 2) / short_ns;
+        let is_alike = times <= MAX_TIMES && long_ns.abs_diff(times * short_ns) <= times * OFF_GRID_NS;
+        self.alike += u64::from(is_other && is_alike);
+        self.taken += 1;
+        (self.due_ns, self.apart_ns) = (due_ns, apart_ns);
+    }
 }
 
 impl Grid {
@@ -42,6 +72,7 @@ impl Grid {
             is_off: false,
             apart: (0, 0),
             after: (0, due_ns),
+            others: Others::default(),
         }
     }
 
@@ -65,6 +96,7 @@ impl Grid {
         self.is_off |= !is_beside;
         if !is_near {
             self.after = (self.after.0 + 1, due_ns);
+            self.others.take(due_ns, period_ns);
         }
         is_beside
     }
@@ -113,6 +145,11 @@ impl Grid {
     /// thread's timers.
     pub(super) fn is_exact(&self, timers: u64) -> bool {
         self.near * 20 <= self.points && (self.timers.1 - self.timers.0 + 1) * 10 >= timers * 9
+    }
+
+    /// Whether the thread has another timer with a period of its own, whose expiries are no sleeps within its cycles.
+    pub(super) fn is_shared(&self) -> bool {
+        self.others.alike >= MIN_PERIODS && self.others.alike * 2 >= self.others.taken
     }
 
     /// Whether most of the thread's timers were meant for it.
