@@ -37,6 +37,8 @@ pub struct InputSummary {
     pub lasted_ns: u64,
     /// How long inputs were waited for, ns.
     pub waited_ns: u64,
+    /// CPU time of the program's threads from its first input on, for each input, ns; `None` if it is not known.
+    pub cpu_per_input_ns: Option<u64>,
     /// Runs in which a signal ended the program before the script did.
     pub ended_by_signal: u64,
     /// Inputs of the script that were not put in, for that reason or another.

@@ -52,6 +52,9 @@ pub struct InputRun {
     pub(super) groups: BTreeMap<Group, RunGroup>,
     pub(super) lasted_ns: u64,
     pub(super) waited_ns: u64,
+    /// CPU time of the program's threads from each input until the next one, ns in all, and for how many inputs it is known.
+    pub(super) cpu_ns: u64,
+    pub(super) cpu_inputs: u64,
     /// Inputs whose beginnings are not known, and inputs whose parts do not add up.
     pub(super) began_before: u64,
     pub(super) wrong_sums: u64,
@@ -80,6 +83,7 @@ impl GatherInputs {
         let first = typed().map(|input| input.begin_ns).min().unwrap_or(0);
         let lasted_ns = typed().map(|input| input.end_ns).max().unwrap_or(0).saturating_sub(first);
         let waited_ns = typed().filter_map(Interaction::latency_ns).fold(0, u64::saturating_add);
+        let (cpu_ns, cpu_inputs) = cpu_of(summary.followed, typed());
         let mut gather = GatherInputs {
             run: InputRun {
                 document,
@@ -87,6 +91,8 @@ impl GatherInputs {
                 groups: BTreeMap::new(),
                 lasted_ns,
                 waited_ns,
+                cpu_ns,
+                cpu_inputs,
                 began_before,
                 wrong_sums: 0,
                 has_parts: false,
@@ -140,6 +146,20 @@ impl GatherInputs {
         self.run.groups = self.groups.into_iter().collect();
         self.run
     }
+}
+
+/// CPU time from inputs until the next ones, ns in all, and for how many inputs it is known. If the program was followed, an
+/// input without an account had none: without pauses, several come before a thread runs.
+fn cpu_of<'a>(is_followed: bool, typed: impl Iterator<Item = &'a Interaction>) -> (u64, u64) {
+    let (mut sum_ns, mut known, mut all) = (0_u64, 0, 0);
+    for input in typed {
+        all += 1;
+        if let Some(ns) = input.cpu_ns {
+            sum_ns = sum_ns.saturating_add(ns);
+            known += 1;
+        }
+    }
+    (sum_ns, if is_followed && known > 0 { all } else { known })
 }
 
 fn kept(name: &str) -> String {

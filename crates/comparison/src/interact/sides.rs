@@ -5,7 +5,7 @@ use super::gather::{Group, InputRun};
 use crate::differences::Difference;
 use crate::error::Error;
 use crate::standing::Standing;
-use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted};
+use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted, format_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// If a side saw this much less of its inputs than the other, the inputs that it did not see may be those that took
@@ -66,6 +66,7 @@ pub(super) fn summary(side: &InputSide) -> InputSummary {
         seen: sum(&|run| of_kinds(run, &|own| own.seen)),
         lasted_ns: sum(&|run| run.lasted_ns),
         waited_ns: sum(&|run| run.waited_ns),
+        cpu_per_input_ns: sum(&|run| run.cpu_ns).checked_div(sum(&|run| run.cpu_inputs)),
         ended_by_signal: sum(&|run| u64::from(run.summary.ended_early && run.summary.exit_code.is_none())),
         not_put_in: sum(&|run| run.summary.not_put_in),
     }
@@ -126,6 +127,7 @@ pub(super) fn notes(
             ));
         }
     }
+    notes.extend(cpu_of_each(&summary(a), &summary(b)));
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|group| group.kind.as_str()).collect();
         notes.push(format!(
@@ -139,6 +141,17 @@ pub(super) fn notes(
     let note = if fewest == 1 { Some(alone) } else { standing.note(is_paired) };
     notes.extend(note.map(str::to_owned));
     notes
+}
+
+/// The CPU time of an input, if most inputs of a side have no latency: without pauses, a program takes many at once.
+fn cpu_of_each(a: &InputSummary, b: &InputSummary) -> Option<String> {
+    let is_mostly_unseen = |side: &InputSummary| side.seen.saturating_mul(2) < side.inputs;
+    let [left, right] = [a.cpu_per_input_ns?, b.cpu_per_input_ns?].map(format_ns);
+    (is_mostly_unseen(a) || is_mostly_unseen(b)).then(|| {
+        format!(
+            "most inputs of a side have no latency of their own; an input took {left} of the program's CPU time on A and {right} on B, what its threads did in the background included"
+        )
+    })
 }
 
 /// How programs ended before their script did.

@@ -89,6 +89,30 @@ fn one_run_a_side_claims_nothing() {
 }
 
 #[test]
+fn the_cpu_time_of_an_input_is_told_where_most_were_merged() {
+    let side = |name: &str, pace: &str, is_seen: bool, cpu_ns: u64| {
+        let mut made = Machine::new(Process::Steady, 7).run(MINUTE_NS, ("enter", 0.0));
+        made.summary.pace = pace.to_owned();
+        for (at, input) in made.inputs.iter_mut().filter(|input| input.kind != "start").enumerate() {
+            // Without pauses, several come before a thread runs.
+            input.cpu_ns = (is_seen || at % 4 == 3).then_some(cpu_ns);
+            if !is_seen {
+                input.seen_ns = None;
+                input.outcome = Some(punctual_recording::Outcome::Merged);
+            }
+        }
+        InputSide { name: name.to_owned(), runs: vec![gathered(made)] }
+    };
+    let (human, full) = (side("human", "human", true, 2_000_000), side("full", "full", false, 4_000_000));
+    let found = compare_inputs(&human, &full).unwrap();
+    assert_eq!((found.a.cpu_per_input_ns, found.b.cpu_per_input_ns), (Some(2_000_000), Some(1_000_000)));
+    let told = "an input took 2.00 ms of the program's CPU time on A and 1.00 ms on B";
+    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    let seen = compare_inputs(&human, &side("again", "human", true, 2_000_000)).unwrap();
+    assert!(!seen.notes.iter().any(|note| note.contains("CPU time")), "{:?}", seen.notes);
+}
+
+#[test]
 fn the_middle_is_told_where_the_slowest_decide_and_it_says_the_same() {
     let found = compared(&sides(Process::Steady, 7, 4, 50e6));
     let mut enter = found.kinds.into_iter().find(|kind| kind.group.kind == "enter").unwrap();

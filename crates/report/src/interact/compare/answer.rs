@@ -90,6 +90,8 @@ struct SideRow<'a> {
     /// From the first input of each run to its end.
     lasted_ns: u64,
     waited_ns: u64,
+    /// CPU time of the program's threads for each input, with what they did in the background; `null` if it is not known.
+    cpu_per_input_ns: Option<u64>,
 }
 
 impl<'a> SideRow<'a> {
@@ -102,6 +104,7 @@ impl<'a> SideRow<'a> {
             seen: side.seen,
             lasted_ns: side.lasted_ns,
             waited_ns: side.waited_ns,
+            cpu_per_input_ns: side.cpu_per_input_ns,
         }
     }
 }
