@@ -6,6 +6,9 @@ use punctual_recording::{Interaction, InteractionPart, for_each_interaction_part
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// The kernel's functions that end a thread's own sleep: nanosleep and time limits, those counted in ticks, and a timerfd.
+const OWN_TIMERS: [&str; 3] = ["hrtimer_wakeup", "process_timeout", "timerfd_tmrproc"];
+
 /// Why some of the waiting passed, and who had it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Spent {
@@ -52,6 +55,16 @@ impl Spent {
         match &self.kind {
             SpentKind::Blamed(kind) => kind.cause(&self.who),
             SpentKind::Other(kind) => format!("{kind} {}", self.who),
+        }
+    }
+
+    /// The same for a first sentence, where the name of a kernel's function says nothing: `sleeping on a timer of its own`.
+    pub(crate) fn in_a_sentence(&self) -> String {
+        match self.kind {
+            SpentKind::Blamed(Kind::Sleep) if OWN_TIMERS.contains(&self.who.name()) => {
+                "sleeping on a timer of its own".to_owned()
+            }
+            _ => self.words(),
         }
     }
 }
@@ -122,6 +135,23 @@ pub(super) fn gather(
 mod tests {
     use super::*;
     use punctual_blame::Awaited;
+
+    #[test]
+    fn a_first_sentence_names_no_function_of_the_kernel_for_an_own_timer() {
+        let on = |kind: &str, name: &str| {
+            let (kind, name) = (kind.to_owned(), name.to_owned());
+            Spent::of(&InteractionPart { kind, name, ..InteractionPart::default() })
+        };
+        for timer in OWN_TIMERS {
+            let slept = on("sleep", timer);
+            assert_eq!(slept.in_a_sentence(), "sleeping on a timer of its own");
+            assert_eq!(slept.words(), format!("sleeping on timer {timer}"));
+        }
+        // Whose timer that is, is not known; and a thread may have any name.
+        for (kind, name) in [("sleep", "tcp_delack_timer"), ("wait", "hrtimer_wakeup")] {
+            assert_eq!(on(kind, name).in_a_sentence(), on(kind, name).words());
+        }
+    }
 
     #[test]
     fn who_was_not_seen_has_no_name() {

@@ -18,8 +18,17 @@ pub(crate) fn label_in_words(group: &GroupComparison) -> String {
 
 /// A cause: `input or output: vda`.
 pub(crate) fn cause_in_words(cause: &Cause) -> String {
+    spent(cause).words()
+}
+
+/// The same for a first sentence: `sleeping on a timer of its own`.
+pub(crate) fn cause_in_a_sentence(cause: &Cause) -> String {
+    spent(cause).in_a_sentence()
+}
+
+fn spent(cause: &Cause) -> Spent {
     let Cause { kind, name, not_seen } = cause.clone();
-    Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() }).words()
+    Spent::of(&InteractionPart { kind, name, not_seen, ..InteractionPart::default() })
 }
 
 /// A figure of A (0) or B (1): a time, or the share of time spent waiting.

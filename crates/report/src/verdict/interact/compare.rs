@@ -1,6 +1,6 @@
 //! Of inputs to two programs, compared.
 
-use crate::interact::compare::words::{cause_in_words, label_in_words, limits, signed, value};
+use crate::interact::compare::words::{cause_in_a_sentence, label_in_words, limits, signed, value};
 use crate::layout::shortened;
 use crate::verdict::compare::wanting;
 use punctual_blame::Kind;
@@ -176,7 +176,7 @@ fn because(parts: &Parts) -> String {
     let share = |ns: i64| ns as f64 / whole as f64;
     let how = if share(largest.ns) >= 0.5 { "because of" } else { "the largest part" };
     let told = clear.iter().take(TOLD).enumerate().map(|(at, cause)| {
-        let on = cause.one.map_or_else(|| kind_in_words(cause.kind), cause_in_words);
+        let on = cause.one.map_or_else(|| kind_in_words(cause.kind), cause_in_a_sentence);
         let of = match at {
             0 if share(cause.ns) > 1.0 => {
                 let others = if whole < 0 { "more" } else { "less" };

@@ -47,7 +47,7 @@ impl InteractReport<'_> {
         if let Some(cause) = self.causes.iter().find(|_| self.summary.followed) {
             let waited: u64 = self.causes.iter().map(|cause| cause.ns).sum();
             let share = percent(cause.ns, waited);
-            let on = shortened(&cause.on.words(), MAX_SHOWN);
+            let on = shortened(&cause.on.in_a_sentence(), MAX_SHOWN);
             verdict.push_str(&format!("; largest cause of the waiting: {on} ({share:.0} %)"));
         }
         verdict.push('.');
@@ -79,7 +79,7 @@ impl InteractReport<'_> {
         let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), format_ns);
         let mut words = format!(" Its start took {}", show(latency));
         if let Some(largest) = parts.first().filter(|_| self.summary.followed) {
-            let on = shortened(&largest.on.words(), MAX_SHOWN);
+            let on = shortened(&largest.on.in_a_sentence(), MAX_SHOWN);
             words.push_str(&format!(", {} of that {on}", show(largest.ns)));
         }
         words + "."
