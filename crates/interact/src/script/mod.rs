@@ -20,6 +20,7 @@
 //! assert!(wrong.to_string().starts_with("word.toml:3:7: `pagedown` is not a key"), "{wrong}");
 //! ```
 
+mod examples;
 mod keys;
 mod pace;
 mod pointer;

@@ -1,5 +1,6 @@
 //! Reads a script, and says where something is wrong in it and what would be right.
 
+use super::examples::right_for;
 use super::{Act, Button, Direction, MAX_INPUTS, MIDDLE, Pace, Press, Quiet, Script, Spot, Step, key, typed};
 use punctual_load::packages::Packages;
 use punctual_recording::{BareUnit, parse_duration};
@@ -98,6 +99,14 @@ impl Source<'_> {
         format!("{}:{line}:{column}", self.file)
     }
 
+    /// What the reader of TOML says, in one line, and what would be right there.
+    fn not_read(&self, error: &toml::de::Error) -> ScriptError {
+        let what = error.message().lines().collect::<Vec<_>>().join(" ");
+        let span = error.span().unwrap_or(0..0);
+        let right = right_for(self.text, span.start);
+        self.wrong(&span, right.map_or_else(|| what.clone(), |right| format!("{what}: write {right}, for instance")))
+    }
+
     fn wrong(&self, span: &Range<usize>, what: impl std::fmt::Display) -> ScriptError {
         ScriptError(format!("{}: {what}", self.place(span)))
     }
@@ -161,10 +170,7 @@ impl Script {
         if text.len() > MAX_BYTES {
             return Err(ScriptError(format!("{file}: is longer than {MAX_BYTES} bytes: that is not a script")));
         }
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let what = error.message().lines().collect::<Vec<_>>().join(" ");
-            source.wrong(&error.span().unwrap_or(0..0), what)
-        })?;
+        let written: Written = toml::from_str(text).map_err(|error| source.not_read(&error))?;
         let pace = source.pace(written.pace.as_ref())?;
         let side = |written: &Option<Spanned<u16>>, usual: u16| match written {
             None => Ok(usual),
@@ -449,7 +455,10 @@ times = 2
             ("key = \"ctrl-s\"\nas = \"save\"\ntimes = 2", "again = 2\nsteps = 9", "edit.toml:18:9:", "just before it"),
             ("times = 2", "steps = 2", "edit.toml:20:9:", "steps goes with again"),
             ("key = \"ctrl-s\"", "press = \"ctrl-s\"", "edit.toml:18:1:", "unknown field `press`"),
-            ("name = \"edit\"", "name = 5", "edit.toml:2:8:", "expected a string"),
+            ("name = \"edit\"", "name = 5", "edit.toml:2:8:", "expected a string: write name = \"edit\", for instance"),
+            ("median = \"120ms\"", "median = 150", "edit.toml:6:10:", "write median = \"150ms\", for instance"),
+            ("times = 2", "times = \"2\"", "edit.toml:20:", "write times = 3, for instance"),
+            ("\"100ms\", \"200ms\"", "100, 200", "edit.toml:14:", "write pauses = [\"120ms\", \"200ms\"]"),
             ("think = \"2s\"", "think = ", "edit.toml:16:", "value"),
         ] {
             let said = with(old, new).unwrap_err().to_string();
