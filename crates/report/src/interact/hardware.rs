@@ -114,6 +114,16 @@ fn rows(report: &InteractReport<'_>) -> Vec<Vec<String>> {
     kinds.filter(|(_, counts)| !counts.is_empty()).map(|(kind, counts)| means(kind, &counts)).collect()
 }
 
+/// Whether the user has no right to ask for a counter.
+fn is_refused(why: &str) -> bool {
+    why.starts_with("not allowed to this user")
+}
+
+/// How to get that right.
+fn remedy(why: &str) -> &'static str {
+    if is_refused(why) { ": run as root, or `sysctl kernel.perf_event_paranoid=1` first" } else { "" }
+}
+
 /// Which counters there are, and why there are no others.
 fn told(hardware: Option<&HardwareDocument>, counts: &[HardwareCounts]) -> String {
     let Some(hardware) = hardware else { return "hardware counters: none were asked for".to_owned() };
@@ -125,15 +135,19 @@ fn told(hardware: Option<&HardwareDocument>, counts: &[HardwareCounts]) -> Strin
             None => reasons.push((why, vec![&counter.name])),
         }
     }
-    if let [(why, names)] = &reasons[..]
-        && names.len() == hardware.counters.len()
-    {
-        return format!("hardware counters: none: {}", shortened(why, MAX_SHOWN));
+    let is_none = !reasons.is_empty() && hardware.counters.iter().all(|counter| counter.absent.is_some());
+    // The kernel refuses whoever has no right before it looks for counters: a machine without any has two reasons then.
+    if is_none && reasons.iter().any(|(why, _)| !is_refused(why)) {
+        reasons.retain(|(why, _)| !is_refused(why));
     }
-    let mut words = "hardware counters: untested, as no machine with them has run punctual yet".to_owned();
+    if let ([(why, _)], true) = (&reasons[..], is_none) {
+        return format!("hardware counters: none: {}{}", shortened(why, MAX_SHOWN), remedy(why));
+    }
+    let untested = "hardware counters: untested, as no machine with them has run punctual yet";
+    let mut words = if is_none { "hardware counters: none" } else { untested }.to_owned();
     for (why, names) in reasons.into_iter().take(MAX_REASONS) {
         let names = shortened(&names.join(", "), MAX_SHOWN);
-        let _ = write!(words, "; not {names}: {}", shortened(why, MAX_SHOWN));
+        let _ = write!(words, "; not {names}: {}{}", shortened(why, MAX_SHOWN), remedy(why));
     }
     let least = counts.iter().filter_map(|counts| counts.counted_thousandths).min();
     if let Some(least) = least.filter(|least| *least < 1_000) {
@@ -191,6 +205,15 @@ mod tests {
         let words = told(Some(&some), &[turns]);
         assert!(words.contains("not cycles_kernel: not allowed") && words.contains("42.1 %"), "{words}");
         assert_eq!(HardwareRow::new(&some).counted, ["cycles_user", "instructions_user"]);
+        let refused = "not allowed to this user (kernel.perf_event_paranoid = 2)";
+        // Without counters, a user who may ask for some of them is told so, and is not sent to ask as root.
+        let words = told(Some(&document([Some("no PMU"), Some(refused), Some("no PMU")])), &[]);
+        assert_eq!(words, "hardware counters: none: no PMU");
+        let words = told(Some(&document([Some(refused); 3])), &[]);
+        let way = "none: not allowed to this user (kernel.perf_event_paranoid = 2): run as root, or";
+        assert!(words.contains(way), "{words}");
+        let words = told(Some(&document([None, Some(refused), None])), &[]);
+        assert!(words.contains("untested") && words.contains(": run as root, or"), "{words}");
         let row = means("key", &[turns, HardwareCounts { cycles_user: Some(8_000), ..turns }]);
         assert_eq!(row, ["key", "2", "7.5", "-", "-", "-", "-", "-"].map(str::to_owned));
         assert_eq!(row.len(), COLUMNS.len() + 1);
