@@ -233,3 +233,21 @@ fn gaps_have_a_page_too() {
     assert!(told.contains("CPU 0") && told.contains("taken") && told.contains(" %"), "{told}");
     assert!(told.contains("6.0 us or more") && told.contains("100 % (2,000)") && !told.contains("wakeup"), "{told}");
 }
+
+/// On a logarithmic axis the line would be flat: nearly all of the waiting is in few inputs.
+#[test]
+fn shares_of_waiting_run_from_0_to_100_percent() {
+    const NAME: &str = "shares_of_waiting_run_from_0_to_100_percent";
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.html");
+    let made = run(&support::golden(), &["report", "interact.punctual", "--html", page.to_str().unwrap(), "--json"]);
+    if support::stdout(&made).contains("Node.js") {
+        return skip(NAME, "the program was built without the script of the pages");
+    }
+    let Some(browser) = browser() else { return skip(NAME, "there is no chromium") };
+    let dom = drawn(&browser, &page, &json(&made), "");
+    let figure = between(&dom, "id=\"cumulative\"", "</figure>");
+    for tick in ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"] {
+        assert!(figure.contains(&format!(">{tick}<")), "no {tick}: {figure}");
+    }
+}

@@ -1,4 +1,5 @@
-// The share of wakeups that took at least a given time, both axes logarithmic.
+// The share of wakeups that took at least a given time, both axes logarithmic. Shares of waiting, where the few longest
+// matter most, run from 0 to 100 %.
 import * as Plot from "@observablehq/plot";
 import { along, along10, colour, dash, decades, element, latencyAxis, latencyDomain, margin, nearest, paper, thinned } from "./axes";
 import type { Curve, CurveLine, Drawn, Renderer } from "./types";
@@ -43,10 +44,12 @@ function atLeast(line: CurveLine, ns: number): number {
 function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn {
   const plotHeight = (picture.small ? 210 : Math.round(Math.min(460, Math.max(300, width * 0.48)))) - margin.top - margin.bottom;
   const [left, right] = latencyDomain(picture.latency_ns);
-  const bottom = 10 ** Math.floor(Math.log10(1 / picture.most) + 1e-9);
+  const isLinear = picture.of === "us of waiting";
+  const bottom = isLinear ? 0 : 10 ** Math.floor(Math.log10(1 / picture.most) + 1e-9);
   const lines = picture.lines.filter((_, index) => !hidden.has(index));
   const us = (ns: number) => Math.max(ns / 1000, left);
-  const shares = decades(bottom, 1);
+  const shares = isLinear ? [0, 0.2, 0.4, 0.6, 0.8, 1] : decades(bottom, 1);
+  const tickFormat = isLinear ? (value: number) => `${Math.round(100 * value)} %` : shareTick;
 
   // The names of marks stand above the picture, where no curve is; those of close ones in rows.
   const marks = picture.marks.filter((mark) => mark.ns / 1000 > left && mark.ns / 1000 < right);
@@ -62,10 +65,10 @@ function draw(picture: Curve, width: number, hidden: ReadonlySet<number>): Drawn
     height,
     marginTop: top,
     x: { type: "log", domain: [left, right], label: null },
-    y: { type: "log", domain: [bottom, 1], label: null },
+    y: { type: isLinear ? "linear" : "log", domain: [bottom, 1], label: null },
     marks: [
       Plot.gridY(shares, { stroke: "var(--line)", strokeOpacity: 1 }),
-      Plot.axisY(thinned(shares, Math.floor(plotHeight / 18)), { tickFormat: shareTick, label: null, tickSize: 4 }),
+      Plot.axisY(thinned(shares, Math.floor(plotHeight / 18)), { tickFormat, label: null, tickSize: 4 }),
       ...latencyAxis("x", [left, right], width - margin.left - margin.right, picture.of),
       Plot.ruleX(marks, { x: (mark) => mark.ns / 1000, stroke: "var(--soft)", strokeDasharray: "2 4" }),
       lines.map((line) =>

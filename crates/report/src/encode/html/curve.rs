@@ -1,4 +1,5 @@
-//! The share of wakeups that took at least a given time, on two logarithmic axes.
+//! The share of wakeups that took at least a given time, on two logarithmic axes; the axis of shares of
+//! waiting ([`Subject::Waiting`]) is linear.
 //!
 //! Cota-Robles and Held, OSDI 1999, Figure 4, show their histograms this way, so that the long tail is visible.
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 /// How many points a picture shows per decade of latency; closer ones are drawn as one.
 const POINTS_IN_DECADE: f64 = 100.0;
 
-/// Lines over two logarithmic axes.
+/// Lines over a logarithmic axis of times and an axis of shares.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Curve {
     /// The subject that is counted.
@@ -20,7 +21,7 @@ pub struct Curve {
     pub marks: Vec<Mark>,
     /// The axis's smallest and largest latency, ns; pictures that are to be compared have the same.
     pub latency_ns: [u64; 2],
-    /// The axis of shares ends at one in this many.
+    /// The axis of shares ends at one in this many, if it is logarithmic.
     pub most: u64,
     /// Whether the picture is one of several beside one another.
     pub small: bool,
