@@ -136,6 +136,9 @@ fn without_privilege_there_are_latencies_and_what_is_missing_is_said() {
     holds_for_the_processors_counters(&answer);
     // And again, from the recording.
     let again = run(directory.path(), &["report", "a.punctual"]);
+    let is_accounted = |input: &Value| input["cpu_ns"].is_u64() && input["run_delay_ns"].is_u64();
+    let says_it = stdout(&again).contains("by the kernel's account:");
+    assert_eq!(says_it, inputs[1..].iter().any(is_accounted), "{}", stdout(&again));
     assert!(
         code(&again) == 0 && stdout(&again).contains("ms from input to seen"),
         "{}{}",

@@ -1,5 +1,6 @@
 //! What a program's user waits for.
 
+mod account;
 mod answer;
 pub mod compare;
 mod counters;

@@ -1,5 +1,6 @@
 //! The page of a recording of `punctual interact`.
 
+use super::account::account;
 use super::answer::InteractAnswer;
 use super::counters::counters_block;
 use super::key_rows::keys_table;
@@ -317,6 +318,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
         ));
     }
     let mut blocks = vec![Block::Text(words)];
+    blocks.extend(account(report).map(|words| Block::Text(format!("By the kernel's account: {words}."))));
     let cumulative = report.cumulative();
     if let Some(line) = cumulative_line(&cumulative) {
         let curve = Curve { of: Subject::Waiting, ..Curve::of(vec![line.clone()], &[line]) };

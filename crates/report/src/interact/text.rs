@@ -1,5 +1,6 @@
 //! Inputs and what became of them: text for people.
 
+use super::account::account;
 use super::counters::counters;
 use super::hardware::hardware;
 use super::key_rows::keys;
@@ -41,6 +42,9 @@ pub fn text(report: &InteractReport<'_>) -> String {
     keys(&mut text, report);
     ends(&mut text, report);
     waiting(&mut text, report);
+    if let Some(words) = account(report) {
+        let _ = writeln!(text, "\nby the kernel's account: {words}");
+    }
     causes(&mut text, report);
     longest(&mut text, report);
     events(&mut text, report);
