@@ -208,7 +208,8 @@ fn what_is_missing_of_a_recording_is_said_in_a_line() {
     let missing = "1.punctual: the table of its 48 inputs is missing (interactions/)";
     // As when the disk was full at the end.
     std::fs::remove_file(at("before/0.punctual/interactions.json")).unwrap();
-    let broke_off = "before/0.punctual: broke off before the summary of its inputs (interactions.json) was written";
+    let broke_off = "before/0.punctual: broke off before the summary of its inputs (interactions.json) was written, as on a full \
+                     disk or when killed in its first second";
     let cases: [(&[&str], &str); 4] = [
         (&["compare", "before/1.punctual", "after/1.punctual"], missing),
         (&["compare", "before", "after"], broke_off),

@@ -194,7 +194,7 @@ pub fn read_interaction_document(recording: &Path) -> Result<Option<InteractionD
 /// # Errors
 /// As for [`read_interaction_document`], and [`ErrorKind::Invalid`] where there is none: it is written last.
 pub fn required_interaction_document(recording: &Path) -> Result<InteractionDocument> {
-    let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk: nothing can be said about them";
+    let what = "broke off before the summary of its inputs (interactions.json) was written, as on a full disk or when killed in its first second: nothing can be said about them";
     read_interaction_document(recording)?.ok_or_else(|| Error::new(ErrorKind::Invalid, recording, what.to_owned()))
 }
 
