@@ -19,6 +19,7 @@ fn a_device_has_its_trials_too() {
     let answer = json(&run(directory.path(), &words));
     assert_eq!((&answer["end"], &answer["thread"]["name"]), (&"finished".into(), &"v90".into()), "{answer}");
     assert_eq!((&answer["thread"]["tid"], &answer["deadline_ns"]), (&Value::Null, &12_500_000.into()));
+    assert_eq!(answer["beside"], "spin:normal", "{answer}");
     assert!(assert_consistent(&answer) >= 1);
     assert!(answer["trials"][0]["counts"]["jobs"].as_u64().unwrap() > 0);
 }

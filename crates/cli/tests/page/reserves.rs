@@ -70,6 +70,7 @@ fn report(trials: &[Trial]) -> ReserveReport<'_> {
         others: Vec::new(),
         notes: &[],
         load: "",
+        beside: "",
         directory: Path::new("r"),
         next: Vec::new(),
     }

@@ -23,6 +23,8 @@ pub struct ReserveAnswer<'a> {
     lateness_ns: u64,
     /// What else ran: a load's name.
     load: &'a str,
+    /// What was added: competitors and the load; empty if nothing was.
+    beside: &'a str,
     /// The smallest that was sufficient in its attempts.
     found: Option<ReservationRow>,
     /// The same with its margin.
@@ -227,6 +229,7 @@ impl<'a> ReserveAnswer<'a> {
             deadline_ns: report.job.deadline_ns,
             lateness_ns: report.lateness_ns,
             load: report.load,
+            beside: report.beside,
             found: report.found.map(reservation),
             recommended: report.recommended.map(reservation),
             not_enough: report.not_enough.iter().map(not_enough).collect(),

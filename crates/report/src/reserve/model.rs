@@ -53,6 +53,8 @@ pub struct ReserveReport<'a> {
     pub notes: &'a [String],
     /// What else ran: a load's name.
     pub load: &'a str,
+    /// What was added: competitors and the load; empty if nothing was.
+    pub beside: &'a str,
     /// The recordings.
     pub directory: &'a Path,
     /// What to run next.

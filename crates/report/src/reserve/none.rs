@@ -57,7 +57,7 @@ impl ReserveReport<'_> {
             return None;
         }
         self.best()?;
-        let less = if self.load.is_empty() { String::new() } else { format!(" than {}", self.load) };
+        let less = if self.beside.is_empty() { String::new() } else { format!(" than {}", self.beside) };
         let shares = self.trials.iter().filter_map(|trial| match trial.setting {
             Setting::Reserved(reservation) => Some(reservation.share_thousandths()),
             _ => None,

@@ -19,7 +19,7 @@ pub fn html(report: &ReserveReport<'_>, first: Option<&Document>) -> String {
     }
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let plane = report.plane();
-    let beside = escape(&beside(report.load));
+    let beside = escape(&beside(report.beside));
     let mut tried = format!("<p>Tried {beside}.</p>\n{}", trials(&plane));
     proof(report, &mut tried);
     let parts = vec![
@@ -66,11 +66,12 @@ mod tests {
     #[test]
     fn what_was_measured_beside_is_said_and_so_is_that_nothing_was_added() {
         let trials = [trial(Setting::AsItWas, 0)];
-        for (load, says) in [
+        for (added, says) in [
             ("", "Tried with no load added, beside whatever else this machine was doing"),
             ("make -j & echo", "Tried beside make -j & echo"),
+            ("spin:normal", "Tried beside spin:normal"),
         ] {
-            let report = ReserveReport { load, ..report(&trials) };
+            let report = ReserveReport { beside: added, ..report(&trials) };
             let (text, page) = (text(&report), html(&report, None));
             assert!(text.contains(&format!("\n{says}:\n")), "{text}");
             assert!(page.contains(&format!("<p>{}.</p>", says.replace('&', "&amp;"))), "{page}");

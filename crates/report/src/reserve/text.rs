@@ -33,7 +33,7 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
     if report.trials.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nTried {}:", beside(report.load));
+    let _ = writeln!(out, "\nTried {}:", beside(report.beside));
     let columns = Columns::of(report.trials.iter().map(|trial| &trial.counts));
     let mut header = vec!["setting", "CPU %", "attempts", ""];
     header.extend(columns.headings());
@@ -224,6 +224,7 @@ pub(crate) mod tests {
             others: Vec::new(),
             notes: &[],
             load: "",
+            beside: "",
             directory: Path::new("r"),
             next: Vec::new(),
         }
@@ -367,7 +368,7 @@ pub(crate) mod tests {
         let notes = |report: &ReserveReport<'_>| report.all_notes();
         let ranking = "Jobs late or missing in attempts, from the smallest share to the largest: 2.20 ms of every 10.0 ms: 1 of 600; \
                        fifo:50: 4 of 200.";
-        assert_eq!(notes(&ReserveReport { load: "mixed", ..none() }), [ranking, help]);
+        assert_eq!(notes(&ReserveReport { beside: "mixed", ..none() }), [ranking, help]);
         assert_eq!(notes(&report(&trials)), [""; 0], "one was recommended");
         let mut long = none();
         long.measured.work.max_ns = 11_000_000;

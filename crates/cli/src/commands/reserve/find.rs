@@ -51,7 +51,9 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     }
     let (study, running) = result?;
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
-    let mut report = report(&plan, &study, comparison);
+    let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
+    let beside = super::added(&competitors, &plan);
+    let mut report = report(&plan, &study, comparison, &beside);
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
     let is_found = report.is_proven() || plan.rounds == 0 && report.recommended.is_some();
     let code = u8::from(!is_found || arguments.apply && !report.stays);
@@ -173,6 +175,7 @@ fn report<'a>(
     plan: &'a ReservePlan,
     study: &'a Reserved,
     comparison: Option<Result<String, &'a String>>,
+    beside: &'a str,
 ) -> ReserveReport<'a> {
     let proof = study.proof.as_ref().zip(comparison).map(|(proof, comparison)| ProofReport {
         before: proof.before(),
@@ -209,6 +212,7 @@ fn report<'a>(
         others: others.map(|other| OtherThread { tid: other.tid, name: &other.name, job: other.job }).collect(),
         notes: &study.notes,
         load: if plan.load.is_none() { "" } else { &plan.load.name },
+        beside,
         directory: &plan.directory,
         next: Vec::new(),
     }

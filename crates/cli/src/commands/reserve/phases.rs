@@ -49,8 +49,7 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let found = result?;
     let comparison = found.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
-    let load = (!plan.load.is_none()).then(|| plan.load.name.clone());
-    let beside = competitors.iter().cloned().chain(load).collect::<Vec<String>>().join(" and ");
+    let beside = super::added(&competitors, &plan);
     let mut report = report(&found, (device.profile.id.as_str(), phases.len()), comparison, &beside, &plan);
     report.next = after_reserve_phases(&report, spec, &competitors, &plan.command_line);
     let is_enough = report.is_proven() || plan.rounds == 0 && report.end == ReserveEnd::Finished && report.is_found();

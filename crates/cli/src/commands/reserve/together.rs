@@ -59,10 +59,8 @@ pub(super) fn answer(
     names: &[&str],
     output: Output,
 ) -> u8 {
-    let load = if plan.load.is_none() { "" } else { &plan.load.name };
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
-    let beside = competitors.iter().cloned().chain((!load.is_empty()).then(|| load.to_owned()));
-    let beside = beside.collect::<Vec<String>>().join(" and ");
+    let beside = super::added(&competitors, plan);
     let mut report = report(found, (names, arguments.device.is_none()), &beside, &plan.directory);
     report.next = after_reserve_together(&report, &competitors, &plan.command_line);
     let is_found = report.is_proven() || found.rounds == 0 && all_have_one(&report);
