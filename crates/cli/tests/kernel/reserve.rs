@@ -20,6 +20,8 @@ fn a_device_has_its_trials_too() {
     assert_eq!((&answer["end"], &answer["thread"]["name"]), (&"finished".into(), &"v90".into()), "{answer}");
     assert_eq!((&answer["thread"]["tid"], &answer["deadline_ns"]), (&Value::Null, &12_500_000.into()));
     assert_eq!(answer["beside"], "spin:normal", "{answer}");
+    let longest = answer["thread"]["work_max_ns"].as_u64().unwrap();
+    assert_eq!(answer["slack_ns"].as_u64(), 12_500_000_u64.checked_sub(longest), "{answer}");
     assert!(assert_consistent(&answer) >= 1);
     assert!(answer["trials"][0]["counts"]["jobs"].as_u64().unwrap() > 0);
 }

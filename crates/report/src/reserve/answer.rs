@@ -19,6 +19,8 @@ pub struct ReserveAnswer<'a> {
     thread: ThreadRow<'a>,
     /// How long after its release a job must have ended, ns.
     deadline_ns: u64,
+    /// How late a job may begin and still be done in time: the deadline less the longest work, ns; `None` if that took longer.
+    slack_ns: Option<u64>,
     /// How late the thread's wakeups were at most without waiting for the CPU, ns.
     lateness_ns: u64,
     /// What else ran: a load's name.
@@ -227,6 +229,7 @@ impl<'a> ReserveAnswer<'a> {
             end: report.end,
             thread: thread(report.thread, report.tid, Some(report.scheduling), &report.measured),
             deadline_ns: report.job.deadline_ns,
+            slack_ns: report.slack_ns(),
             lateness_ns: report.lateness_ns,
             load: report.load,
             beside: report.beside,

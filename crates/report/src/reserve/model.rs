@@ -256,7 +256,7 @@ impl ReserveReport<'_> {
         };
         let (measured, work) = (&self.measured, self.measured.work);
         format!(
-            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), deadline {}{}. Measured over {}{}.",
+            "{who}, {}: {} of work every {} (99 of 100 jobs at most {}, the longest {}), deadline {}{}, {}. Measured over {}{}.",
             self.scheduling,
             format_ns(work.median_ns),
             format_ns(measured.period_ns),
@@ -264,9 +264,21 @@ impl ReserveReport<'_> {
             format_ns(work.max_ns),
             format_ns(self.job.deadline_ns),
             if self.takes_its_period() { " (its period: `--deadline` sets another)" } else { "" },
+            self.slack_in_words(),
             counted(measured.jobs, "job"),
             self.merged_in_words()
         )
+    }
+
+    /// How late a job may begin and still be done in time: the deadline less the longest work, ns; `None` if that took longer.
+    pub(super) fn slack_ns(&self) -> Option<u64> {
+        self.job.deadline_ns.checked_sub(self.measured.work.max_ns)
+    }
+
+    /// The slack in words: at most so much if jobs that were not seen by themselves may have taken longer.
+    fn slack_in_words(&self) -> String {
+        let at_most = if self.measured.merged > 0 { "at most " } else { "" };
+        self.slack_ns().map_or_else(|| "no slack".to_owned(), |slack| format!("slack {at_most}{}", format_ns(slack)))
     }
 
     /// Whether the deadline of a thread's jobs is their period, as it is unless the user gives another.

@@ -372,13 +372,16 @@ pub(crate) mod tests {
         assert_eq!(notes(&report(&trials)), [""; 0], "one was recommended");
         let mut long = none();
         long.measured.work.max_ns = 11_000_000;
+        assert!(long.job_in_words().contains("sets another), no slack. Measured"), "{}", long.job_in_words());
+        assert!(none().job_in_words().contains(", slack 7.90 ms."), "{}", none().job_in_words());
         let says = "Its longest job took 11.0 ms of CPU time, which no reservation gives within 10.0 ms.";
         assert!(long.verdict().ends_with(says), "{}", long.verdict());
         let mut merged = none();
         merged.measured.merged = 2;
         let says = "Measured over 400 jobs; 2 activations are left out, since each may be several jobs in one go: the next \
                     was due two or more periods later.";
-        assert!(merged.job_in_words().ends_with(says), "{}", merged.job_in_words());
+        let told = merged.job_in_words();
+        assert!(told.ends_with(says) && told.contains(", slack at most 7.90 ms."), "{told}");
         let told = merged.verdict();
         assert!(told.contains("of every 10.0 ms, besides 2 jobs that were not seen by themselves): nothing"), "{told}");
         let others = [trial(Setting::AsItWas, 4), trial(reserved(2_090_000), 3)];
