@@ -39,19 +39,34 @@ impl Plane<'_> {
     /// How often the two models were wrong, and out of how many trials that can be judged.
     pub(super) fn wrong(&self) -> (usize, usize, usize) {
         let (mut rule, mut supply, mut count) = (0, 0, 0);
-        for trial in self.trials {
-            if let Setting::Reserved(reservation) = trial.setting {
-                if trial.class() == Class::NotJudged {
-                    continue;
-                }
-                let holds = trial.class() == Class::Sufficient;
-                let predicted = self.predicted(reservation);
-                rule += usize::from(predicted.0 != holds);
-                supply += usize::from(predicted.1 != holds);
-                count += 1;
-            }
+        for (rule_is_wrong, supply_is_wrong) in self.trials.iter().filter_map(|trial| self.wrong_about(trial)) {
+            rule += usize::from(rule_is_wrong);
+            supply += usize::from(supply_is_wrong);
+            count += 1;
         }
         (rule, supply, count)
+    }
+
+    /// Whether each of the two models was wrong about a trial; `None` if it has no reservation or cannot be judged.
+    fn wrong_about(&self, trial: &Trial) -> Option<(bool, bool)> {
+        let Setting::Reserved(reservation) = trial.setting else { return None };
+        let holds = trial.class() == Class::Sufficient;
+        let (rule, supply) = self.predicted(reservation);
+        (trial.class() != Class::NotJudged).then_some((rule != holds, supply != holds))
+    }
+
+    /// A trial's share of a CPU, %, and what each of the two models predicted, marked where it was wrong.
+    pub(super) fn share_and_predictions(&self, trial: &Trial) -> (String, [String; 2]) {
+        let Setting::Reserved(reservation) = trial.setting else {
+            return ("-".to_owned(), [String::new(), String::new()]);
+        };
+        let (rule, supply) = self.predicted(reservation);
+        let (rule_is_wrong, supply_is_wrong) = self.wrong_about(trial).unwrap_or_default();
+        let cell = |predicted, is_wrong| {
+            format!("{}{}", if predicted { "yes" } else { "no" }, if is_wrong { " !" } else { "" })
+        };
+        let share = thousandths(reservation.share_thousandths() * 100);
+        (share, [cell(rule, rule_is_wrong), cell(supply, supply_is_wrong)])
     }
 }
 
@@ -59,10 +74,10 @@ impl Plane<'_> {
 pub(super) fn drawn(plane: &Plane<'_>) -> String {
     let (rule, supply, count) = plane.wrong();
     format!(
-        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; empty \
-         places were not tried. The lines are the smallest shares that two models call sufficient: the rule of the soft modem paper \
-         (dashed), wrong for {rule} of {count} trials, and the least supply of a reservation out of step with its job \
-         (solid), wrong for {supply}. A model without a line calls no share of that period sufficient.</p>\n",
+        "{}<p class=\"soft\">● sufficient, ◐ marginal (some attempts failed), × insufficient, ? not judged, ◇ recommended; underlined \
+         where a model was wrong, which has a ! in the table; empty places were not tried. The lines are the smallest shares that \
+         two models call sufficient: the rule of the soft modem paper (dashed), wrong for {rule} of {count} trials, and the least \
+         supply of a reservation out of step with its job (solid), wrong for {supply}. A model without a line calls no share of that period sufficient.</p>\n",
         picture(plane)
     )
 }
@@ -147,8 +162,15 @@ fn picture(plane: &Plane<'_>) -> String {
             Class::Insufficient => "×",
             Class::NotJudged => "?",
         };
+        let (rule_is_wrong, supply_is_wrong) = plane.wrong_about(trial).unwrap_or_default();
+        let wrong = match (rule_is_wrong, supply_is_wrong) {
+            (false, false) => "",
+            (true, false) => "; the rule was wrong",
+            (false, true) => "; the least supply was wrong",
+            (true, true) => "; both models were wrong",
+        };
         let name = format!(
-            "{}, {} % of a CPU: {}, {} of {}",
+            "{}, {} % of a CPU: {}, {} of {}{wrong}",
             setting_in_words(trial.setting),
             thousandths(reservation.share_thousandths() * 100),
             shown_in_words(trial),
@@ -156,12 +178,12 @@ fn picture(plane: &Plane<'_>) -> String {
             punctual_recording::counted(trial.attempts, "attempt")
         );
         let aside = free_place(&mut places, (scale.x(reservation.period_ns), scale.y(share(*reservation))));
-        mark(&scale, *reservation, aside, letter, &name, &mut out);
+        mark(&scale, *reservation, aside, (letter, !wrong.is_empty()), &name, &mut out);
     }
     if let Some(recommended) = plane.recommended {
         let name = format!("recommended: {}", in_words(recommended.budget_ns, recommended.period_ns));
         // It is hardly larger than the smallest that sufficed, whose mark it would cover, so it goes beside that.
-        mark(&scale, recommended, -RECOMMENDED_APART, "◇", &name, &mut out);
+        mark(&scale, recommended, -RECOMMENDED_APART, ("◇", false), &name, &mut out);
     }
     out.push_str("</svg></figure>\n");
     out
@@ -181,11 +203,19 @@ fn free_place(places: &mut Vec<(f64, f64)>, (x, y): (f64, f64)) -> f64 {
     aside
 }
 
-fn mark(scale: &Scale, reservation: Reservation, aside: f64, letter: &str, name: &str, out: &mut String) {
+fn mark(
+    scale: &Scale,
+    reservation: Reservation,
+    aside: f64,
+    (letter, is_underlined): (&str, bool),
+    name: &str,
+    out: &mut String,
+) {
+    let underlined = if is_underlined { ";text-decoration:underline" } else { "" };
     // The lines of the models end before a mark, so that its shape can be told.
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" class=\"halo\" text-anchor=\"middle\" style=\"font-size:14px\">{letter}<title>{}</title></text>",
+        "<text x=\"{}\" y=\"{}\" class=\"halo\" text-anchor=\"middle\" style=\"font-size:14px{underlined}\">{letter}<title>{}</title></text>",
         coordinate(scale.x(reservation.period_ns) + aside),
         coordinate(scale.y(share(reservation)) + 5.0),
         escape(name)
@@ -243,13 +273,16 @@ pub(super) fn trials(plane: &Plane<'_>) -> String {
     let columns = Columns::of(plane.trials.iter().map(|trial| &trial.counts));
     let mut out = format!(
         "<div class=\"wide\" tabindex=\"0\"><table><caption>Trials</caption><thead><tr><th scope=\"col\">setting</th>\
-         <th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th>{}</tr></thead><tbody>\n",
+         <th scope=\"col\" class=\"n\">CPU %</th><th scope=\"col\" class=\"n\">attempts</th><th scope=\"col\">class</th>{}\
+         <th scope=\"col\">rule</th><th scope=\"col\">supply</th></tr></thead><tbody>\n",
         headings(&columns)
     );
     for trial in plane.trials {
+        let (share, [rule, supply]) = plane.share_and_predictions(trial);
         let _ = writeln!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\">{} of {}</td><td>{}</td>{}</tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{share}</td><td class=\"n\">{} of {}</td><td>{}</td>{}<td>{rule}</td>\
+             <td>{supply}</td></tr>",
             escape(&setting_in_words(trial.setting)),
             trial.succeeded,
             trial.attempts,
@@ -311,7 +344,11 @@ mod tests {
         });
         let plane = Plane { trials: &trials, recommended: None, job, lateness_ns: 100_000 };
         assert_eq!(plane.wrong(), (4, 0, 4));
+        let table = super::trials(&plane);
+        assert_eq!(table.matches("<td>yes !</td><td>no</td></tr>").count(), 4, "{table}");
         let drawn = drawn(&plane);
+        assert_eq!(drawn.matches("text-decoration:underline").count(), 4, "{drawn}");
+        assert_eq!(drawn.matches("; the rule was wrong</title>").count(), 4, "{drawn}");
         for class in ["said", "cross"] {
             let heights = lines(&drawn, class);
             assert!(heights.len() == 2 && heights.iter().all(|y| (TOP..=BOTTOM).contains(y)), "{class}: {heights:?}");

@@ -3,10 +3,10 @@
 use super::counts::Columns;
 use super::model::{ProofReport, PutBackRow, ReserveReport, SetRow};
 use super::words::{beside, in_words, setting_in_words, shown_in_words};
-use crate::layout::{how_often, indented, thousandths};
+use crate::layout::{how_often, indented};
 use crate::next_text;
 use crate::verdict::reserve::{run_verdict, undo_verdict};
-use punctual_reserve::{AttemptCounts, Class, Reservation, Setting, Trial};
+use punctual_reserve::{AttemptCounts, Reservation, Trial};
 use std::fmt::Write as _;
 
 /// The study as text: the verdict first, the next step last.
@@ -52,18 +52,7 @@ fn trials(report: &ReserveReport<'_>, out: &mut String) {
 }
 
 fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<String> {
-    let predicted = |holds: bool, word: bool| {
-        let wrong = if holds == word || trial.class() == Class::NotJudged { "" } else { " !" };
-        format!("{}{wrong}", if word { "yes" } else { "no" })
-    };
-    let (share, rule, supply) = match trial.setting {
-        Setting::Reserved(reservation) => {
-            let (rule, supply) = report.plane().predicted(reservation);
-            let holds = trial.class() == Class::Sufficient;
-            (thousandths(reservation.share_thousandths() * 100), predicted(holds, rule), predicted(holds, supply))
-        }
-        _ => ("-".to_owned(), String::new(), String::new()),
-    };
+    let (share, predictions) = report.plane().share_and_predictions(trial);
     let mut row = vec![
         setting_in_words(trial.setting),
         share,
@@ -71,7 +60,7 @@ fn row(report: &ReserveReport<'_>, trial: &Trial, columns: &Columns) -> Vec<Stri
         shown_in_words(trial),
     ];
     row.extend(columns.cells(&trial.counts));
-    row.extend([rule, supply]);
+    row.extend(predictions);
     row
 }
 
@@ -168,7 +157,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::reserve::ReserveEnd;
     use crate::{ReserveAsked, ReserveSubject, after_reserve};
-    use punctual_reserve::{Job, Jobs, PeriodicJob, Work};
+    use punctual_reserve::{Job, Jobs, PeriodicJob, Setting, Work};
     use std::path::Path;
 
     const PERIOD: u64 = 10_000_000;
@@ -480,6 +469,7 @@ pub(crate) mod tests {
         assert_eq!(marked, 2, "{text}");
         let page = crate::reserve::html(&report, None);
         crate::encode::plain_page::tests::assert_well_formed(&page);
+        assert_eq!((page.matches("yes !</td>").count(), page.matches("no !</td>").count()), (1, 1), "{page}");
         assert!(page.contains("◇") && page.contains("recommended: 2.30 ms of every 10.0 ms"));
         assert!(text.contains("was wrong for 1 of 2") && text.contains("It takes up to 23 % of a CPU"), "{text}");
     }
