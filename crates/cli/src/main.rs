@@ -151,6 +151,7 @@ fn refuse_usage(error: &clap::Error, words: &[std::ffi::OsString]) -> ExitCode {
     let instead = of_cyclictest(error, words).or_else(|| of_recordings(error, words));
     let instead = instead.or_else(|| of_exports(error)).or_else(|| of_devices(error, words));
     let instead = instead.or_else(|| of_sides(error, words)).or_else(|| of_held_commands(error, words));
+    let instead = instead.or_else(|| of_applied(error, words));
     let (message, suggested) = match suggestion(error).or_else(|| subcommand_meant(error, words)) {
         None => name_suggestion(error, message),
         suggested => (message, suggested),
@@ -345,6 +346,20 @@ fn of_held_commands(error: &clap::Error, words: &[std::ffi::OsString]) -> Option
     };
     let is_word = error.kind() == ErrorKind::UnknownArgument && !unknown.starts_with('-');
     is_word.then_some("the command goes after `--`: `punctual reserve run 2.2ms/10ms -- ./my-loop`")
+}
+
+/// Subcommands of `reserve` that are written as options.
+const OF_APPLIED: [(&str, &str); 2] = [
+    ("--undo", "`punctual reserve undo` restores the threads that --apply gave a reservation"),
+    ("--list", "`punctual reserve list` lists the threads that --apply gave a reservation"),
+];
+
+/// What somebody means who asks `reserve` for what was applied with an option.
+fn of_applied(error: &clap::Error, words: &[std::ffi::OsString]) -> Option<&'static str> {
+    let command = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'))?;
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let found = OF_APPLIED.iter().find(|(option, _)| command == "reserve" && unknown == option);
+    found.map(|(_, instead)| *instead)
 }
 
 /// Where to find the right usage: in the subcommand's help, if the words name a subcommand.

@@ -209,6 +209,8 @@ const FROM_ELSEWHERE: &[(&[&str], &str)] = &[
     (&["forecast", "a", "--nperiods", "3"], "frames, rate and buffers are written together"),
     (&["reserve", "run", "450us/1ms", "./radio", "1"], "the command goes after `--`"),
     (&["reserve", "run", "450us/1ms", "lsit"], "the command goes after `--`"),
+    (&["reserve", "--undo"], "`punctual reserve undo` restores the threads"),
+    (&["reserve", "--pid", "1", "--list"], "`punctual reserve list` lists the threads"),
 ];
 
 /// Each is wrong usage, and its hint names what does the same here.

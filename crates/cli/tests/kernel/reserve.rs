@@ -337,6 +337,7 @@ fn what_cannot_be_is_one_line() {
         (vec!["reserve", "v90", "--phases", "18@7200Hz:2s+1ms/8ms"], 129, "is what is looked for"),
         (vec!["reserve", "v90,modem", "--phases", "18@7200Hz:2s"], 129, "goes with one device"),
         (vec!["reserve", "v90,modem", "--apply"], 129, "a soft device's thread is punctual's own"),
+        (vec!["reserve", "v90", "--apply"], 129, "`punctual device run v90 --context reservation:X/Y`"),
         (vec!["reserve", "v90", "--context", "irq"], 129, "write thread:other or thread:80"),
         (vec!["reserve", "--thread", "a", "--thread", "b", "--", "true"], 129, "name these with --pid"),
         (vec!["reserve", "--pid", "1,2,3", "--thread", "a", "--thread", "b"], 129, "give one --thread for each"),
@@ -351,7 +352,7 @@ fn what_cannot_be_is_one_line() {
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{words:?} left something");
         met += 1;
     }
-    assert_eq!(met, 20);
+    assert_eq!(met, 21);
 }
 
 /// Someone who asks for a reservation counts on it; the command's own failure takes precedence.

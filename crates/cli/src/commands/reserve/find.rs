@@ -10,7 +10,7 @@ use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, Stuck};
 use punctual_recording::{Directory, format_ns};
 use punctual_report::reserve::{self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
-use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, comparison_verdict};
+use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, comparison_verdict, shell_word};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
     Afterwards, DeviceSubject, Doing, ReservePlan, ReserveProgress, Reserved, Running, StudyEnd, Subject,
@@ -127,11 +127,24 @@ fn subject(arguments: &FindArguments) -> anyhow::Result<Subject> {
     }
 }
 
+/// The command that runs devices with their reservations, which only a study can tell.
+fn instead_of_apply(spec: &str) -> String {
+    let devices: Vec<&str> = spec.split(',').map(str::trim).collect();
+    if let [device] = devices[..] {
+        return format!("punctual device run {} --context reservation:X/Y", shell_word(device));
+    }
+    let each: Vec<String> = devices.iter().map(|device| format!("{device}+reservation:X/Y")).collect();
+    format!("punctual device mix {}", shell_word(&each.join(",")))
+}
+
 pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Result<ReservePlan> {
-    if arguments.apply && arguments.device.is_some() {
-        let what = "--apply is for programs: a soft device's thread is punctual's own and ends with the run. Leave it out: \
-                    the answer's next step runs the device with what was proven";
-        return Err(Usage(what.to_owned()).into());
+    if let Some(spec) = arguments.device.as_deref().filter(|_| arguments.apply) {
+        let what = format!(
+            "--apply is for programs: a soft device's thread is punctual's own and ends with the run. Leave it out: the answer's \
+             `next:` runs what was proven, as `{}`",
+            instead_of_apply(spec)
+        );
+        return Err(Usage(what).into());
     }
     if arguments.apply && arguments.rounds == 0 {
         return Err(Usage("--apply needs a proof: leave out --rounds 0".to_owned()).into());
@@ -229,4 +242,20 @@ fn asked<'a>(arguments: &'a FindArguments, plan: &'a ReservePlan, study: &Reserv
         ),
     };
     ReserveAsked { subject, thread: format!("^{}$", regex::escape(&study.chosen.name)), words: &plan.command_line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_apply_is_told_the_command_that_runs_a_device() {
+        for (spec, command) in [
+            ("v90", "punctual device run v90 --context reservation:X/Y"),
+            ("audio 64@48kHz x3", "punctual device run 'audio 64@48kHz x3' --context reservation:X/Y"),
+            ("v90, modem", "punctual device mix v90+reservation:X/Y,modem+reservation:X/Y"),
+        ] {
+            assert_eq!(instead_of_apply(spec), command);
+        }
+    }
 }
