@@ -7,7 +7,7 @@ use punctual_modem::experiment::StallRow;
 use punctual_modem::judge::Judged;
 use punctual_modem::office::{EndRun, FileRun};
 use punctual_modem::station::CallEnding;
-use punctual_recording::format_ns;
+use punctual_recording::{agreeing, format_ns};
 
 impl Sent<'_> {
     /// The outcome, in a sentence.
@@ -154,10 +154,11 @@ impl Studied<'_> {
             return format!("No row has all of its attempts{cut}.");
         }
         let of = if whole < tables.rows.len() {
-            format!(" of {} that are whole", counted(whole, "row"))
+            format!(" of {} that {} whole", counted(whole, "row"), agreeing(whole, "is", "are"))
         } else {
             format!(" of {}", counted(whole, "row"))
         };
-        format!("{agree}{of} come out as in the paper: sufficient, marginal or insufficient{cut}.")
+        let come = agreeing(whole, "comes", "come");
+        format!("{agree}{of} {come} out as in the paper: sufficient, marginal or insufficient{cut}.")
     }
 }

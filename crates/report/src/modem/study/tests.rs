@@ -89,6 +89,10 @@ fn a_study_that_is_whole_says_so_and_leads_on() {
     let studied = Studied { tables: &tables, interrupted: false, kept: 0, directory: None, options: "" };
     assert!(studied.verdict().starts_with("2 of 2 rows come out as in the paper"), "{}", studied.verdict());
     assert_eq!((studied.exit_code(), studied.next().len()), (0, 1));
+    let mut one = tables.clone();
+    one.rows.truncate(1);
+    let verdict = Studied { tables: &one, ..studied }.verdict();
+    assert!(verdict.starts_with("1 of 1 row comes out as in the paper"), "{verdict}");
     let none = Tables { clean: None, ..tables.clone() };
     let studied = Studied { tables: &none, interrupted: true, ..studied };
     assert_eq!(studied.verdict(), "No row has all of its attempts; interrupted.");
