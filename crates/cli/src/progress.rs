@@ -228,6 +228,11 @@ impl StepProgress {
         self.0.set(elapsed.min(duration).as_millis() as u64, duration.as_millis() as u64, message);
     }
 
+    /// Shows a step before anybody knows how long all will take.
+    pub(crate) fn begin(&mut self, step: &str, elapsed: Duration) {
+        self.0.set(0, 1, format!("{}  {:.0} s", printable(step), elapsed.as_secs_f64()));
+    }
+
     /// Shows that this many of the total have ended, where nobody knows how long the rest will take.
     pub(crate) fn count(&mut self, step: &str, ended: usize, all: usize, elapsed: Duration) {
         let message = format!("{ended} of {all}  {}  {:.0} s", printable(step), elapsed.as_secs_f64());

@@ -123,7 +123,9 @@ fn in_real_time(
 /// Shows progress; returns whether to go on.
 fn show(steps: &mut Steps, step: &Step, length: usize) -> bool {
     let part = step.bytes as f64 / length as f64;
-    steps.show(step, part, &format!("attempt {}, {} s of the line", step.done + 1, step.line_ns / 1_000_000_000))
+    let doing = if step.bytes == 0 { "setting up" } else { "sending" };
+    let line_s = step.line_ns / 1_000_000_000;
+    steps.show(step, part, &format!("attempt {}, {doing}, {line_s} s of the line", step.done + 1))
 }
 
 fn tell(arguments: &ModemTransferArguments, sent: &Sent<'_>, output: Output) -> anyhow::Result<u8> {
