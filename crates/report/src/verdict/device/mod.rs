@@ -76,11 +76,12 @@ fn sentence(run: &Run<'_>, device: &DeviceSummary) -> String {
             format!("{name} does not keep up: it never had its turn, {} dropped.", counted(device.dropped, "block"))
         }
         Some(false) => format!(
-            "{name} does not keep up: {} of {blocks} ({} of them the machine's{}{}){worked_on}{}, {share:.1} % of a CPU.",
+            "{name} does not keep up: {} of {blocks} ({} of them the machine's{}{}){worked_on}{}{}, {share:.1} % of a CPU.",
             underruns(device),
             grouped(device.underruns_outside),
             if was_stopped { ", or while punctual itself was stopped" } else { "" },
             kept_from_it(device),
+            not_called(device),
             overran(device)
         ),
     }
@@ -152,12 +153,21 @@ fn lost_all_the_same(device: &DeviceSummary) -> String {
         0 => String::new(),
         lost => {
             format!(
-                ", but {} {} lost through no fault of its own",
+                ", but {} {} lost through no fault of its own{}",
                 counted(lost, "block"),
-                agreeing(lost, "was", "were")
+                agreeing(lost, "was", "were"),
+                not_called(device)
             )
         }
     }
+}
+
+/// Why blocks may not have been worked on: for how many of their interrupts no program was called.
+fn not_called(device: &DeviceSummary) -> String {
+    if device.unobserved == 0 || not_worked_on(device) == 0 {
+        return String::new();
+    }
+    format!(" (no program was called for {})", counted(device.unobserved, "interrupt"))
 }
 
 /// What the machine's underruns come to in a day, and where that is judged: they are not held against the device, but its
@@ -351,14 +361,45 @@ mod tests {
         let activations = ActivationDocument { devices: vec![device.clone()], ..ActivationDocument::default() };
         let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
         let said = sentence(&run, &device);
-        let expected = "sdr in irq keeps up, but 16 blocks were lost through no fault of its own: 5,033 blocks, 5,017 worked on, 16 not, \
-                        1 underrun, when the machine kept even FIFO 99 from the CPU: `sudo punctual check --device sdr` says whether \
-                        that is acceptable.";
+        let expected = "sdr in irq keeps up, but 16 blocks were lost through no fault of its own (no program was called for 54 \
+                        interrupts): 5,033 blocks, 5,017 worked on, 16 not, 1 underrun, when the machine kept even FIFO 99 from \
+                        the CPU: `sudo punctual check --device sdr` says whether that is acceptable.";
         assert_eq!(said, expected);
         let mut loaded = document.clone();
         loaded.provenance.load.name = "workstation".to_owned();
         let said = sentence(&Run { document: &loaded, ..run }, &device);
         assert!(said.starts_with("sdr in irq under load (workstation) keeps up"), "{said}");
+    }
+
+    #[test]
+    fn a_device_without_underruns_that_does_not_keep_up_has_a_reason() {
+        let document = crate::device::run::tests::document();
+        let activations = ActivationDocument::default();
+        let run = Run { path: std::path::Path::new("a"), document: &document, activations: &activations };
+        let of = |unobserved, lost| DeviceSummary {
+            device: "encoder".to_owned(),
+            context: "irq".to_owned(),
+            buffers: 2,
+            arrived: 1_000,
+            processed: 1_000 - lost,
+            lost,
+            unobserved,
+            ..DeviceSummary::default()
+        };
+        let said = |unobserved, lost| sentence(&run, &of(unobserved, lost));
+        let starved = said(14, 18);
+        assert!(starved.starts_with("encoder in irq does not keep up: 0 underruns of 1,000 blocks"), "{starved}");
+        assert!(starved.contains(", 982 worked on, 18 not (no program was called for 14 interrupts), "), "{starved}");
+        let lost = said(1, 1);
+        assert!(
+            lost.contains(
+                "keeps up, but 1 block was lost through no fault of its own (no program was called for 1 interrupt): "
+            ),
+            "{lost}"
+        );
+        for other in [said(0, 18), said(14, 0)] {
+            assert!(!other.contains("no program"), "{other}");
+        }
     }
 
     #[test]
