@@ -177,5 +177,6 @@ fn a_start_up_is_the_same_to_the_bit_in_interrupts() {
         }
         assert_eq!(native.status().phase, Phase::Connected);
         assert_eq!(kernel.status(), native.status());
+        assert!(kernel.interrupts() >= 200, "{context}: {} interrupts for 200 blocks", kernel.interrupts());
     }
 }

@@ -118,6 +118,11 @@ impl InterruptQam {
         number!(self, last_due).load(Ordering::Acquire)
     }
 
+    /// How many interrupts called a program so far.
+    pub fn interrupts(&self) -> u64 {
+        number!(self, interrupts).load(Ordering::Acquire) + number!(self, deaf).load(Ordering::Acquire)
+    }
+
     /// Hands in up to 128 received samples for the next interrupt, and the bits of those that are sent meanwhile. Without samples
     /// the block only takes its time. The one before must have been taken.
     ///

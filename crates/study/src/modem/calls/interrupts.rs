@@ -14,7 +14,7 @@ use punctual_modem::adapter::BLOCK_NS;
 use punctual_modem::end::{Pump, PumpStatus};
 use punctual_modem::telephone::{self, Qam, Telephone};
 use punctual_modem::virtual_time::{Live, Plan};
-use punctual_recording::counted;
+use punctual_recording::{agreeing, counted};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
@@ -43,6 +43,10 @@ struct AtInterrupts {
     /// When the newest block was worked on; `None`: it has not been handed in.
     worked: Option<Worked>,
     is_silent: bool,
+    /// How many interrupts had called a program when the call began, and when the newest of them was due, ns of `CLOCK_MONOTONIC`.
+    since: Option<(u64, u64)>,
+    /// Interrupts that the kernel skipped since, as one before them came so late.
+    skipped: u64,
 }
 
 impl AtInterrupts {
@@ -68,8 +72,28 @@ impl AtInterrupts {
             }
             std::thread::sleep(LOOK);
         }
-        self.worked = Some(self.qam.take(sent, &mut |bit| push_bit(bit)));
+        let due_ns = self.qam.last_due_ns();
+        let worked = self.qam.take(sent, &mut |bit| push_bit(bit));
+        self.skipped += worked.began_ns.saturating_sub(due_ns) / BLOCK_NS;
+        self.worked = Some(worked);
     }
+
+    /// Interrupts since the call began for which no program was called.
+    fn not_called(&self) -> u64 {
+        // An interrupt that comes between these is rather not counted than held to have called none.
+        let due_ns = self.qam.last_due_ns();
+        let called = self.qam.interrupts();
+        self.since.map_or(0, |(before, since_ns)| {
+            not_called(due_ns.saturating_sub(since_ns), called.saturating_sub(before), self.skipped)
+        })
+    }
+}
+
+/// How many of the interrupts that were due within this time called no program: neither those that called one nor those that the
+/// kernel skipped.
+fn not_called(within_ns: u64, called: u64, skipped: u64) -> u64 {
+    let due = (within_ns + BLOCK_NS / 2) / BLOCK_NS;
+    due.saturating_sub(called.saturating_add(skipped))
 }
 
 impl Pump for EitherPump {
@@ -120,7 +144,7 @@ pub(super) fn enter_and_serve(
         }
     };
     let common = Arc::clone(&serving.common);
-    let near = AtInterrupts { qam, common, given_ns: 0, worked: None, is_silent: false };
+    let near = AtInterrupts { qam, common, given_ns: 0, worked: None, is_silent: false, since: None, skipped: 0 };
     let near = EitherPump::Interrupt(Box::new(near));
     let mut live = Live::over([near, EitherPump::Own(Box::new(far))], telephone, plan, seed, bytes);
     let began_ns = begin(&serving, &mut live)?;
@@ -144,8 +168,10 @@ fn begin(serving: &Serving, live: &mut Live<EitherPump>) -> Option<u64> {
             return None;
         }
         pump.qam.beat();
+        let called = pump.qam.interrupts();
         let (begins_ns, due_ns) = (serving.common.began_ns.load(Relaxed), pump.qam.last_due_ns());
         if begins_ns > 0 && due_ns > begins_ns {
+            pump.since = Some((called, due_ns));
             return Some(due_ns);
         }
         // Without interrupts the call ends at its first block, and says so.
@@ -226,6 +252,43 @@ fn note(live: &mut Live<EitherPump>, context: Context, missed: u64, was_stopped:
             counted(missed, "block")
         )
     });
-    let said: Vec<String> = missed.into_iter().chain(pump.qam.trouble()).collect();
+    let not_called = match pump.not_called() {
+        0 => None,
+        count => Some(not_called_in_words(count, missed.is_some())),
+    };
+    let said: Vec<String> = missed.into_iter().chain(not_called).chain(pump.qam.trouble()).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What is said of interrupts that called no program; `is_most`: some of them may have been skipped while no block was there.
+fn not_called_in_words(count: u64, is_most: bool) -> String {
+    let at_most = if is_most { "at most " } else { "" };
+    let blocks = agreeing(count, "its block", "their blocks");
+    format!("no program was called for {at_most}{}: {blocks} waited for the next one", counted(count, "interrupt"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_that_called_no_program_are_those_that_were_due_but_for_others() {
+        let mut met = 0;
+        for (periods, called, skipped, expected) in
+            [(0, 0, 0, 0), (1_000, 1_000, 0, 0), (1_000, 986, 0, 14), (1_000, 986, 10, 4), (1_000, 1_001, 0, 0)]
+        {
+            // Two due times are apart by whole periods, but for the rounding of the timer.
+            for within_ns in [periods * BLOCK_NS, periods * BLOCK_NS + 1_000] {
+                assert_eq!(not_called(within_ns, called, skipped), expected, "{periods} {called} {skipped}");
+                met += 1;
+            }
+        }
+        assert_eq!(met, 10);
+        assert_eq!(
+            not_called_in_words(1, false),
+            "no program was called for 1 interrupt: its block waited for the next one"
+        );
+        let most = "no program was called for at most 14 interrupts: their blocks waited for the next one";
+        assert_eq!(not_called_in_words(14, true), most);
+    }
 }
