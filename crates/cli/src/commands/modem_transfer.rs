@@ -100,6 +100,7 @@ fn in_real_time(
     ready.done();
     let interrupted = steps.done();
     let made = made?;
+    let clean_ns = if interrupted || made.transfer.successes() == 0 { None } else { clean_ns(plan, bytes) };
     let file = arguments.file.display().to_string();
     let devices = made.devices.as_ref();
     let live = LiveSent {
@@ -113,11 +114,26 @@ fn in_real_time(
         load_failure: made.load_failure.as_deref(),
         refused: &made.refused,
         calls: &made.calls,
+        clean_ns,
         devices: devices.map(|run| Run { path: &run.path, document: &run.document, activations: &run.activations }),
     };
     let experiment = &plan.experiment;
     let transfer = &made.transfer;
     tell(arguments, &Sent { file: &file, experiment, pump, transfer, interrupted, live: Some(live) }, output)
+}
+
+/// The most that is also sent in virtual time for comparison: that takes a second or two, bytes.
+const MAX_CLEAN: usize = 200_000;
+
+/// How long the first call's transfer takes in virtual time if nothing is late, ns; `None` if that is not computed: it takes too long,
+/// or the pumps are others'.
+fn clean_ns(plan: &LivePlan, bytes: &[u8]) -> Option<u64> {
+    if bytes.len() > MAX_CLEAN || plan.pumps.is_some() {
+        return None;
+    }
+    let clean = Experiment { slot: None, stalls: None, attempts: 1, ..plan.experiment };
+    let transfer = clean.transfer(bytes, &mut |_| true);
+    transfer.attempts.first().filter(|attempt| attempt.succeeded()).and_then(|attempt| attempt.transfer_ns)
 }
 
 /// Shows progress; returns whether to go on.

@@ -54,6 +54,10 @@ fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str)
             continue;
         }
         assert_eq!(of(attempt, "received_bytes"), u64::from(FILE_BYTES));
+        // Only punctual's own pumps are compared with the clean time, which no call beats by more than a block of the line.
+        let clean = live["clean_transfer_ns"].as_u64();
+        assert_eq!(clean.is_some(), pump == "punctual", "{answer}");
+        assert!(clean.is_none_or(|clean| clean <= of(attempt, "transfer_ns") + 1_000_000_000), "{answer}");
         // At least the processor time of each block.
         assert!(of(beside, "executed_ns") >= of(beside, "activations") * 1_840_000, "{answer}");
         met += 1;

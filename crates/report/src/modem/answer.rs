@@ -110,6 +110,8 @@ struct LiveRow<'a> {
     notes: &'a [String],
     /// For all calls of an attempt together, averaged over the attempts; `null`: none is over.
     together: Option<TogetherRow>,
+    /// How long the first call's transfer takes in virtual time if nothing is late, ns; `null`: not computed.
+    clean_transfer_ns: Option<u64>,
     pending_step_samples: u64,
     /// For each call, in the order of the calls above.
     attempts: Vec<LiveAttemptRow>,
@@ -191,6 +193,7 @@ impl<'a> LiveRow<'a> {
             load_failure: live.load_failure,
             refused: refused.map(|(modem, reason)| RefusedRow { modem: modem + 1, reason }).collect(),
             notes: live.notes,
+            clean_transfer_ns: live.clean_ns,
             together: together.map(|together| TogetherRow {
                 bits_per_second: together.bits_per_second,
                 cpu_percent: together.cpu_percent,

@@ -147,6 +147,16 @@ impl Together {
     }
 }
 
+/// How long the transfers took compared with one that nothing delays; `None` if that is not known.
+pub(super) fn against_clean(sent: &Sent<'_>) -> Option<String> {
+    let clean_s = sent.live.as_ref()?.clean_ns.filter(|&ns| ns > 0)? as f64 / 1e9;
+    let mean_s = sent.transfer.seconds()?.mean;
+    Some(format!(
+        "{:.3} times the {clean_s:.3} s of such a call in virtual time, where nothing is late",
+        mean_s / clean_s
+    ))
+}
+
 /// The same, if there were several.
 pub(super) fn together(sent: &Sent<'_>, live: &LiveSent<'_>) -> String {
     let together = Together::of(sent, live).filter(|_| live.is_many());

@@ -62,6 +62,8 @@ pub struct LiveSent<'a> {
     pub refused: &'a [(u32, String)],
     /// The counts of each call.
     pub calls: &'a [LiveAttempt],
+    /// How long the first call's transfer takes in virtual time if nothing is late, ns; `None`: not computed.
+    pub clean_ns: Option<u64>,
     /// The soft devices that worked meanwhile.
     pub devices: Option<Run<'a>>,
 }

@@ -89,6 +89,9 @@ fn calls(sent: &Sent<'_>) -> String {
             thousands(&format!("{throughput:.0}"))
         );
     }
+    if let Some(ratio) = live::against_clean(sent) {
+        let _ = writeln!(body, "<p>On average {ratio}.</p>");
+    }
     let live = sent.live.as_ref();
     if let Some(together) = live.filter(|live| live.modems > 1).and_then(|live| live::Together::of(sent, live)) {
         let _ = writeln!(body, "<p>All {}.</p>", together.words());

@@ -28,6 +28,9 @@ pub fn transfer_text(sent: &Sent<'_>) -> String {
         ];
         let _ = writeln!(text, "\n{}", table(&header, 0..6, [row]));
     }
+    if let Some(ratio) = live::against_clean(sent) {
+        let _ = writeln!(text, "on average {ratio}");
+    }
     if !transfer.attempts.is_empty() {
         let _ = writeln!(text, "\n{}", attempts(sent));
     }
@@ -219,14 +222,21 @@ mod tests {
             load_failure: None,
             refused: &[],
             calls: &[beside.clone(), beside],
+            clean_ns: Some(170_000_000_000),
             devices: None,
         };
         let sent = Sent { live: Some(live), ..sent };
         let text = transfer_text(&sent);
-        for part in ["in real time, by a thread in thread:other on CPU 1, beside spin:normal", "<45  <225  <225"] {
+        for part in [
+            "in real time, by a thread in thread:other on CPU 1, beside spin:normal",
+            "<45  <225  <225",
+            "\non average 1.025 times the 170.000 s of such a call in virtual time, where nothing is late\n",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let value = crate::answer::value(&TransferAnswer::new(&sent));
+        assert_eq!(value["live"]["clean_transfer_ns"].as_u64(), Some(170_000_000_000));
+        assert!(transfer_page(&sent).contains("<p>On average 1.025 times the 170.000 s of such a call"));
         assert_eq!(value["live"]["attempts"][0]["pending"], serde_json::json!([98, 0, 0, 0, 2]));
     }
 
@@ -259,6 +269,7 @@ mod tests {
             load_failure: None,
             refused: &[(2, "no room".to_owned())],
             calls: &calls,
+            clean_ns: None,
             devices: None,
         };
         let experiment = Experiment::default();
