@@ -35,8 +35,11 @@ fn drill(kind: DrillKind) -> Result<Found, Refused> {
     let found = availability(kind);
     match found.available {
         Availability::No => Err(Refused::because("trying out a drill", found.detail)),
-        available => {
-            Ok(Found { detail: found.detail, is_limited: available == Availability::Limited, missing: Vec::new() })
-        }
+        available => Ok(Found {
+            detail: found.detail,
+            is_limited: available == Availability::Limited,
+            missing: Vec::new(),
+            remedy: None,
+        }),
     }
 }

@@ -12,6 +12,8 @@ pub struct Found {
     pub is_limited: bool,
     /// What this kernel lacks of it.
     pub missing: Vec<Missing>,
+    /// What would allow the rest of it; `None` where nothing is lacking or nothing helps.
+    pub remedy: Option<String>,
 }
 
 impl Found {
@@ -22,7 +24,16 @@ impl Found {
             [] => "its programs load".to_owned(),
             lines => format!("not seen: {}", lines.join("; ")),
         };
-        Found { detail, is_limited: !missing.is_empty(), missing }
+        Found { detail, is_limited: !missing.is_empty(), missing, remedy: None }
+    }
+
+    /// The same without a part that was refused, and what would allow that.
+    #[must_use]
+    pub fn without(mut self, what: &str, remedy: Option<&str>) -> Found {
+        self.detail = format!("{}; without {what}", self.detail);
+        self.is_limited = true;
+        self.remedy = self.remedy.or(remedy.map(str::to_owned));
+        self
     }
 }
 
@@ -73,7 +84,7 @@ impl Trial {
         match (self.attempt)() {
             Ok(found) => {
                 let available = if found.is_limited { Availability::Limited } else { Availability::Yes };
-                row(available, found.detail, found.missing, None)
+                row(available, found.detail, found.missing, found.remedy)
             }
             Err(refused) => {
                 let hides = self.needs_addresses && limits::addresses_are_hidden();
@@ -112,6 +123,11 @@ mod tests {
         });
         assert_eq!(limited.available, Availability::Limited);
         assert_eq!(limited.detail, "not seen: locks: this kernel lacks the tracepoint `x` (from Linux 5.19 on)");
+        let without = tried("5.10", || Ok(Found::loads(Vec::new()).without("samples (denied)", Some("be root"))));
+        assert_eq!(
+            (without.available, without.detail.as_str(), without.remedy.as_deref()),
+            (Availability::Limited, "its programs load; without samples (denied)", Some("be root"))
+        );
         assert!(bpf::remedy().ends_with(",cap_ipc_lock=ep punctual"));
         assert!(bpf::remedy_with_addresses().ends_with(",cap_ipc_lock,cap_syslog=ep punctual"));
         let refused = tried("999.0", || Err(Refused::because("loading", "no such helper")));

@@ -286,6 +286,71 @@ fn four_capabilities_do_for_measuring_in_full() {
     assert!(met >= 11);
 }
 
+/// Lets a command, and all that it starts, open no performance event: as Debian's kernel does by default, whatever this one does.
+fn deny_performance_events(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let step = |code: u32, skip: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: skip, k };
+    let call = u32::try_from(libc::SYS_perf_event_open).unwrap();
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, call),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EACCES.cast_unsigned()),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let (yes, no): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    let deny = move || {
+        let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+        // SAFETY: plain numbers, and a program that lives through the call, of the length that it states.
+        let refused = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, no, no, no) != 0
+                || libc::prctl(libc::PR_SET_SECCOMP, libc::c_ulong::from(libc::SECCOMP_MODE_FILTER), &raw const program)
+                    != 0
+        };
+        if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: between fork and exec only system calls are made, with values of its own.
+    unsafe { command.pre_exec(deny) };
+}
+
+#[test]
+fn causes_are_recorded_where_performance_events_are_denied() {
+    requires!("causes without performance events", "flight recorder");
+    let Some(nobody) = Nobody::of("causes without performance events") else { return };
+    let sets = ["inh", "ambient"].map(|set| format!("--{set}-caps=-all,{CAPABILITIES}"));
+    let run = |words: &[&str]| {
+        let mut command = nobody.punctual(&sets.each_ref().map(String::as_str));
+        deny_performance_events(command.args(words));
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 0, "{words:?}: {}", stderr(&output));
+        json(&output)
+    };
+    let row = &run(&["capabilities", "--json", "flight recorder"])["capabilities"][0];
+    let detail = row["detail"].as_str().unwrap();
+    assert!(detail.contains("without samples of code (Permission denied)"), "{row}");
+    assert!(row["available"] == "limited" && row["remedy"].is_string(), "{row}");
+
+    let own = ["record", "-q", "-D", "1s", "--json", "--why", "1us", "-o", "own"];
+    let script = "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.05; done";
+    let followed = ["record", "-q", "--json", "--why", "1us", "--why-stage", "response", "-o", "followed"];
+    let followed = [&followed[..], &["--follow", "--", "sh", "-c", script]].concat();
+    let mut kept = 0;
+    for (name, words, lacks) in [("own", &own[..], 1), ("followed", &followed[..], 2)] {
+        let answer = run(words);
+        let notes: Vec<&str> = answer["fallbacks"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(!notes.iter().any(|note| note.contains("late is not recorded")), "{name}: {notes:?}");
+        let without: Vec<&&str> = notes.iter().filter(|note| note.contains("late is recorded without")).collect();
+        assert!(without.len() == lacks && without.iter().all(|note| note.contains("; ")), "{name}: {notes:?}");
+        let recording = Recording::open(nobody.directory().join(name)).unwrap();
+        let blind = &recording.document().provenance.blind;
+        assert!(blind.iter().any(|line| line.contains("no stacks are sampled")), "{name}: {blind:?}");
+        let recorder = &answer["parts"][0]["recorder"];
+        assert!(recorder["sample_clock"].is_null() && recorder["samples"] == 0, "{name}: {recorder}");
+        kept += recorder["kept"].as_u64().unwrap();
+    }
+    eprintln!("evidence of {kept} late wakeups without performance events");
+    assert!(kept > 0, "no evidence was kept");
+}
+
 #[test]
 fn what_takes_a_right_names_the_capability() {
     let Some(nobody) = Nobody::of("capabilities by name") else { return };

@@ -1,7 +1,8 @@
 //! The programs of the event log, by class.
 
 use super::rings::Written;
-use crate::recorder::programs::{configuration, count_faults, is_cost_known};
+use crate::recorder::performance_events::count_faults;
+use crate::recorder::programs::{configuration, is_cost_known};
 use punctual_kernel::bpf::{self, LoadedObject};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, cpus};

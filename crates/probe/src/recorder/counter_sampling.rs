@@ -1,11 +1,9 @@
 //! Whether the processor's own counter can take the samples, by an interrupt that nothing holds off.
 
-use super::programs::{COUNTER, open_clocks};
+use super::performance_events::{COUNTER, TRIED_RATE, open_clocks};
 use punctual_kernel::capabilities::{Availability, Capability};
 use punctual_kernel::{Missing, Refused, cpus};
 
-/// Samples a second to ask for to see whether there are any.
-const TRIED_RATE: u32 = 100;
 const REMEDY: &str = "run as root: sudo punctual ...; or CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0";
 
 /// Asks for such samples on one CPU, takes none, and reports the result.

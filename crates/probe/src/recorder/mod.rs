@@ -12,6 +12,7 @@
 //! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
+//! * `performance_events`: the sampling clock and the counts of page faults, which it can do without.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
 //! * `missed_runs`: runs of the programs that the kernel skipped; `hooks`: other people's programs in interrupts.
 //! * `handlers`: the sums of every handler; `fault_path`: what a page fault costs outside its stamps.
@@ -50,6 +51,7 @@ mod maps;
 pub(crate) mod missed_runs;
 mod naming;
 mod of_requests;
+pub(crate) mod performance_events;
 mod processes;
 pub(crate) mod program_files;
 pub(crate) mod programs;

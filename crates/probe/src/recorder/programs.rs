@@ -1,33 +1,25 @@
-//! Loads the flight recorder's programs, and the sampling clock.
+//! Loads the flight recorder's programs.
 
 use super::ended_threads::EndedThreads;
 use super::fault_path;
 use super::groups::Hierarchy;
 use super::handlers::{Entry, timers_of, with_key};
+use super::performance_events::{CPU_CLOCK, SAMPLER, Without, count_faults_if_allowed, sampling_clocks};
 use super::rings::{Copied, Rings};
 use super::symbols_ahead::SymbolsAhead;
 use crate::shared::left_out;
-use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
 use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
-use punctual_kernel::{Refused, clock, cpus, function_addresses, host, performance_event};
+use punctual_kernel::{Refused, clock, cpus, function_addresses, host};
 use punctual_recording::Stage;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// The compiled programs.
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
-
-/// A sampling clock: its name, its type and its number to the kernel.
-pub(super) type Clock = (&'static str, u32, u64);
-/// The processor's own, which can look into code with interrupts off.
-pub(super) const COUNTER: Clock =
-    ("cpu-cycles", bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_CPU_CYCLES as u64);
-/// The kernel's, which is an interrupt itself.
-const CPU_CLOCK: Clock = ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_CPU_CLOCK as u64);
 
 /// If a timer interrupt is later than this, the stack that it interrupted is taken, ns.
 const LATE_NS: u64 = 50_000;
@@ -47,6 +39,8 @@ pub struct FlightRecorder {
     ended: Arc<EndedThreads>,
     cpus: Vec<u32>,
     clock: Option<&'static str>,
+    /// What it goes on without.
+    without: Vec<Without>,
     /// Where the code of the sampling program is, if its interrupts can be told apart from other timers'.
     sampler: Vec<FunctionCode>,
     fault_path_ns: u64,
@@ -79,9 +73,6 @@ const SUMS: &str = "handler_sums";
 /// ... and that for what has a number only: interrupts by class, and softirqs.
 const NUMBERED_SUMS: &str = "numbered_sums";
 
-/// The program that takes samples, as the kernel names it.
-const SAMPLER: &str = "take_sample";
-
 /// Loads the programs, without attaching them yet. Returns also one more than the highest CPU number, and where the
 /// kernel keeps what they look up.
 fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
@@ -100,7 +91,7 @@ pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
 
 impl FlightRecorder {
     /// Loads and attaches the programs. With a `sample_rate` above 0 every CPU's stack is taken that often a second;
-    /// with `faults` the end of each page fault is noted too.
+    /// with `faults` the end of each page fault is noted too. Where the kernel refuses either, it goes on without.
     ///
     /// # Errors
     /// What the kernel refused.
@@ -120,12 +111,12 @@ impl FlightRecorder {
         // Not if this user may not: then the cost is not known.
         let statistics = enable_run_time_statistics().ok();
         object.attach()?;
+        let mut without = Vec::new();
         let mut fault_path_ns = 0;
-        if stage.holds_work() {
-            count_faults(&mut object, &cpus)?;
+        if stage.holds_work() && count_faults_if_allowed(&mut object, &cpus, &mut without) {
             fault_path_ns = fault_path::measure(&rings, &cpus);
         }
-        let clock = sampling_clocks(&mut object, &cpus, sample_rate)?;
+        let clock = sampling_clocks(&mut object, &cpus, sample_rate, &mut without);
         let sampler = timed_sampler(&object, clock);
         Ok(FlightRecorder {
             object,
@@ -134,6 +125,7 @@ impl FlightRecorder {
             ended,
             cpus,
             clock,
+            without,
             sampler,
             fault_path_ns,
             requests: stage == Stage::Request,
@@ -157,9 +149,15 @@ impl FlightRecorder {
         self.symbols.take().unwrap_or_else(SymbolsAhead::begin)
     }
 
-    /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot.
+    /// What the sampling clock is: `cpu-cycles` can look into code with interrupts off, `cpu-clock` cannot. `None` if no
+    /// samples are taken.
     pub fn clock(&self) -> Option<&'static str> {
         self.clock
+    }
+
+    /// What it had to do without, and what would allow it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.without.iter().map(Without::note).collect()
     }
 
     /// Descriptors of its programs, by name, for statistics.
@@ -263,6 +261,7 @@ impl FlightRecorder {
     /// What it does not see on this kernel.
     pub fn blind(&self) -> Vec<String> {
         let mut blind = left_out::blind_without(&self.left_out());
+        blind.extend(self.without.iter().map(Without::blind));
         if !self.nesting_known() {
             blind.push(NESTING_BLIND.to_owned());
         }
@@ -371,55 +370,6 @@ pub(crate) fn configuration(doing: &str, late_ns: u64, waits: bool) -> Result<(V
 /// Whether `sched_switch` reports the state in which a thread leaves: from 5.18 on.
 pub(crate) fn switch_tells_state() -> bool {
     tracepoint_arguments("sched_switch").is_some_and(|count| count > 3)
-}
-
-/// Starts a clock on each CPU that takes a stack at every tick; returns what it is.
-fn sampling_clocks(object: &mut LoadedObject, cpus: &[u32], rate: u32) -> Result<Option<&'static str>, Refused> {
-    if rate == 0 {
-        return Ok(None);
-    }
-    let mut refused = None;
-    for (name, kind, config) in [COUNTER, CPU_CLOCK] {
-        match open_clocks(cpus, (kind, config), rate) {
-            Ok(clocks) => {
-                for clock in clocks {
-                    object.attach_perf_event(SAMPLER, clock)?;
-                }
-                return Ok(Some(name));
-            }
-            Err(error) => refused = Some(error),
-        }
-    }
-    Err(refused.unwrap_or_else(|| Refused::because("sampling", "there is no clock")))
-}
-
-/// Has every page fault noted when it is done: by the kernel's own counts of them, on each CPU.
-pub(crate) fn count_faults(object: &mut LoadedObject, cpus: &[u32]) -> Result<(), Refused> {
-    for config in [bindings::PERF_COUNT_SW_PAGE_FAULTS_MIN, bindings::PERF_COUNT_SW_PAGE_FAULTS_MAJ] {
-        let mut attributes = bindings::perf_event_attr {
-            type_: bindings::PERF_TYPE_SOFTWARE,
-            config: u64::from(config),
-            ..Default::default()
-        };
-        attributes.__bindgen_anon_1.sample_period = 1;
-        for count in open_events(cpus, attributes)? {
-            object.attach_perf_event("fault_ends", count)?;
-        }
-    }
-    Ok(())
-}
-
-/// A clock of this type and number on each CPU, with so many ticks a second.
-pub(super) fn open_clocks(cpus: &[u32], (kind, config): (u32, u64), rate: u32) -> Result<Vec<OwnedFd>, Refused> {
-    let mut attributes = bindings::perf_event_attr { type_: kind, config, ..Default::default() };
-    attributes.__bindgen_anon_1.sample_freq = u64::from(rate);
-    attributes.set_freq(1);
-    attributes.set_exclude_idle(1);
-    open_events(cpus, attributes)
-}
-
-fn open_events(cpus: &[u32], attributes: bindings::perf_event_attr) -> Result<Vec<OwnedFd>, Refused> {
-    cpus.iter().map(|&cpu| performance_event::open(attributes, cpu, "sampling")).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,10 @@ pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRe
         note(provenance, format!("functions of the kernel have no names ({})", limits::ADDRESSES_HIDDEN));
     }
     match FlightRecorder::start_with_symbols(settings.sample_rate, settings.stage) {
-        Ok(recorder) => Some(recorder),
+        Ok(recorder) => {
+            recorder.notes().into_iter().for_each(|without| note(provenance, without));
+            Some(recorder)
+        }
         Err(refused) => {
             note(provenance, format!("what makes wakeups late is not recorded ({refused})"));
             None

@@ -348,12 +348,18 @@ impl Watch {
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
             missed_runs: self.missed.since(start, &self.recorder),
-            sample_period_ns: SECOND_NS.checked_div(u64::from(self.settings.sample_rate)).unwrap_or(0),
+            sample_period_ns: self.sample_period_ns(),
             late,
         };
         if !self.writing.episode(evidence) {
             self.summary.writing_behind += 1;
         }
+    }
+
+    /// 0 if no samples are taken, because none were asked for or the kernel refused them.
+    fn sample_period_ns(&self) -> u64 {
+        let rate = self.recorder.clock().map_or(0, |_| self.settings.sample_rate);
+        SECOND_NS.checked_div(u64::from(rate)).unwrap_or(0)
     }
 
     /// Nobody waits for disks on the way to its CPU.

@@ -24,12 +24,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::new("followed threads", "record --comm, --pid, --follow", MIN_KERNEL, || {
             loads(followed::programs::try_out()?)
         }),
-        Trial::new(
-            "flight recorder",
-            "record --why: who made it late",
-            "6.1",
-            || loads(recorder::programs::try_out()?),
-        ),
+        Trial::new("flight recorder", "record --why: who made it late", "6.1", flight_recorder),
         Trial::new("event log", "punctual log", "6.1", event_log),
         Trial::new("idle causes", "punctual idle: what took the CPU", first_with(idle::trace::NEEDED), || {
             loads(idle::trace::try_out()?)
@@ -38,6 +33,13 @@ pub fn trials() -> Vec<Trial> {
             loads(terminal::try_out()?)
         }),
     ]
+}
+
+/// With what it takes beside its programs, and goes on without.
+fn flight_recorder() -> Result<Found, Refused> {
+    let found = loads(recorder::programs::try_out()?)?;
+    let refused = recorder::performance_events::try_out();
+    Ok(refused.iter().fold(found, |found, without| found.without(&without.what(), without.remedy())))
 }
 
 /// Each class of events by itself: those that are not to be had are what the log lacks.

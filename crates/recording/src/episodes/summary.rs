@@ -14,7 +14,7 @@ pub struct RecorderSummary {
     pub stage: Stage,
     /// The threshold that applied last, ns.
     pub threshold_ns: Option<u64>,
-    /// Samples per second and CPU; 0: none.
+    /// Samples per second and CPU that were asked for; 0: none.
     pub sample_rate: u32,
     /// Wakeups or requests that came before a quantile was known, see [`RecorderSummary::MIN_FOR_QUANTILE`]: whether they were late is not
     /// known.
@@ -50,7 +50,8 @@ pub struct RecorderSummary {
     pub failure: Option<String>,
     /// Episodes whose evidence is incomplete.
     pub void: u64,
-    /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not.
+    /// The clock for samples: `cpu-cycles` sees code that has interrupts off, `cpu-clock` does not; none if no samples were
+    /// taken, because none were asked for or the kernel refused them.
     pub sample_clock: Option<String>,
     /// CPU time of the sampling clock's interrupts on all CPUs, ns, if they can be told apart from other timers' and the
     /// recording ended in order.

@@ -80,9 +80,9 @@ pub fn above_ordinary(
     Some(NextStep::new(purpose, command))
 }
 
-/// The command that records the same with more stacks; `None` if there cannot be more.
+/// The command that records the same with more stacks; `None` if there cannot be more, or the kernel refused those asked for.
 pub fn more_samples(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<String> {
-    let recorder = recorder?;
+    let recorder = recorder.filter(|recorder| !refused_samples(recorder))?;
     let rate = match recorder.sample_rate {
         0 => USUAL_SAMPLE_RATE,
         had => had.saturating_mul(MORE).min(MAX_SAMPLE_RATE),
@@ -90,10 +90,15 @@ pub fn more_samples(document: &Document, recorder: Option<&RecorderSummary>, kno
     (rate > recorder.sample_rate).then(|| same_with(document, &with_rate(document, recorder, rate), known_loads))?
 }
 
+/// Whether samples were asked for, and the kernel refused them.
+fn refused_samples(recorder: &RecorderSummary) -> bool {
+    recorder.sample_rate > 0 && recorder.sample_clock.is_none()
+}
+
 /// Where evidence was overwritten before it was saved: the command that records the same with fewer samples; `None` if there
 /// were hardly any.
 pub fn fewer_void(document: &Document, recorder: Option<&RecorderSummary>, known_loads: &[&str]) -> Option<NextStep> {
-    let recorder = recorder?;
+    let recorder = recorder.filter(|recorder| !refused_samples(recorder))?;
     let rate = Some(recorder.sample_rate / MORE).filter(|rate| *rate > 0)?;
     let options = with_rate(document, recorder, rate) + &duration(document);
     let purpose =
@@ -227,6 +232,7 @@ mod tests {
             threshold: "60us".into(),
             threshold_ns: Some(60_000),
             sample_rate,
+            sample_clock: Some("cpu-clock".into()),
             ..RecorderSummary::default()
         };
         let higher = above_ordinary(&document, Some(&recorder(200)), &[]).unwrap();
@@ -242,6 +248,9 @@ mod tests {
         let expected = format!("sudo punctual record --why 60us --sample-rate 250 --why-episodes 2 -D 1s {own}");
         assert_eq!(fewer(1_000), Some(expected));
         assert_eq!(fewer(3), None);
+        let refused = RecorderSummary { sample_clock: None, ..recorder(1_000) };
+        assert_eq!(more_samples(&document, Some(&refused), &[]), None);
+        assert_eq!(fewer_void(&document, Some(&refused), &[]).map(|step| step.command), None);
         let above = |late, named_ns| {
             let left = RecorderSummary { late, kept: 100, writing_behind: late - 100, ..recorder(200) };
             more_kept(&document, Some(&left), named_ns, &[]).map(|step| step.to_string())
