@@ -462,7 +462,7 @@ impl Rounds<'_> {
     fn count(&self, measured: &[Measured], writer: &mut Writer) {
         for (index, thread) in measured.iter().enumerate() {
             let at_end = thread.counts.cpu_ns.load(Ordering::Relaxed);
-            let cpu_ns = if at_end > 0 { at_end } else { cpu_time_ns(thread.tid) };
+            let cpu_ns = if at_end > 0 { at_end } else { thread.counts.measuring_ns(cpu_time_ns(thread.tid)) };
             let lost = thread.counts.lost.load(Ordering::Relaxed);
             writer.set_thread_counts(index, lost, thread.counts.unobserved.load(Ordering::Relaxed), cpu_ns);
             let armed_late =

@@ -44,8 +44,21 @@ pub(crate) struct ThreadCounts {
     pub(crate) never_woken: AtomicU64,
     /// Activations that went by since the last wakeup: no wakeup has reported them yet.
     pub(crate) untold: AtomicU64,
-    /// CPU time used, ns; known when the thread has ended.
+    /// CPU time that it had used when it began to measure, ns: it waits while programs load, and asks again and again. 0 before
+    /// it begins.
+    before_ns: AtomicU64,
+    /// CPU time used since it began to measure, ns; known when the thread has ended.
     pub(crate) cpu_ns: AtomicU64,
+}
+
+impl ThreadCounts {
+    /// CPU time used since it began to measure, ns, of all that it has used so far; 0 before it begins.
+    pub(crate) fn measuring_ns(&self, used_ns: u64) -> u64 {
+        match self.before_ns.load(Ordering::Relaxed) {
+            0 => 0,
+            before_ns => used_ns.saturating_sub(before_ns),
+        }
+    }
 }
 
 /// How to set up a thread.
@@ -119,6 +132,7 @@ fn measure(mut setup: Setup, mut equipment: Equipment) {
             None => std::thread::sleep(std::time::Duration::from_micros(200)),
         }
     };
+    setup.counts.before_ns.store(clock::thread_cpu_ns(), Ordering::Relaxed);
     let interval = setup.interval_ns;
     let mut watchdog = Watchdog::default();
     let mut expected = start + setup.offset_ns;
@@ -168,7 +182,7 @@ fn measure(mut setup: Setup, mut equipment: Equipment) {
             expected += interval * skipped;
         }
     }
-    setup.counts.cpu_ns.store(clock::thread_cpu_ns(), Ordering::Relaxed);
+    setup.counts.cpu_ns.store(setup.counts.measuring_ns(clock::thread_cpu_ns()), Ordering::Relaxed);
 }
 
 /// What the programs saw of this activation.
@@ -224,4 +238,53 @@ pub fn recording_cost_ns(tracer: &mut crate::StageTracer, iterations: u32) -> Re
         while consumer.pop().is_ok() {}
     }
     Ok(spent as f64 / f64::from(done))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// CPU time that it waits for before it lets a thread begin, ns.
+    const WAITED_NS: u64 = 200_000;
+
+    fn used_ns(tid: u32) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
+        text.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn kernel_what_a_thread_used_before_it_began_to_measure_does_not_count() {
+        let (control, counts) = (Arc::new(Control::default()), Arc::new(ThreadCounts::default()));
+        let (queue, _taken) = rtrb::RingBuffer::new(64);
+        let setup = Setup {
+            scheduling: Scheduling::Other,
+            cpu: None,
+            interval_ns: 1_000_000,
+            offset_ns: 0,
+            break_ns: u64::MAX,
+            queue,
+            control: Arc::clone(&control),
+            counts: Arc::clone(&counts),
+        };
+        let thread = MeasuringThread::spawn("waits".to_owned(), setup).unwrap();
+        let tid = thread.ready().unwrap().tid;
+        let ready_ns = used_ns(tid);
+        thread.begin(Equipment::default());
+        let began = Instant::now();
+        while used_ns(tid) < ready_ns + WAITED_NS {
+            assert!(began.elapsed() < Duration::from_secs(60), "it used no CPU time while it waited");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(counts.measuring_ns(used_ns(tid)), 0);
+        let start = clock::monotonic_ns() + 1_000_000;
+        control.start(start, start + 3_000_000);
+        while !thread.is_finished() {
+            assert!(began.elapsed() < Duration::from_secs(120), "it does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let (before_ns, cpu_ns) = (counts.before_ns.load(Ordering::Relaxed), counts.cpu_ns.load(Ordering::Relaxed));
+        assert!(before_ns >= ready_ns + WAITED_NS && cpu_ns > 0, "{before_ns} ns before, {cpu_ns} ns");
+        assert_eq!(counts.measuring_ns(before_ns + 7), 7);
+    }
 }
