@@ -340,7 +340,9 @@ impl Session<'_> {
         self.table.count(self.programs.lost(), writer);
         self.table.note_context(self.selection, writer);
         count_cpu_times(&self.cpus, self.times_before, writer);
-        writer.followed_mut().cost_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
+        let own_ns = clock::process_cpu_ns().saturating_sub(self.cpu_before);
+        writer.set_own_time(own_ns);
+        writer.followed_mut().cost_ns = own_ns;
     }
 
     /// First the programs leave the kernel, then comes what is left in their memory.

@@ -90,6 +90,7 @@ pub(crate) fn run(plan: &Plan, observe: &mut dyn FnMut(&mut Observation<'_>) -> 
         fallbacks: &fallbacks,
         cpus: &cpus,
         times_before,
+        cpu_before_ns: clock::process_cpu_ns(),
         steal_known,
         tracer,
         watch: watch.as_mut(),
@@ -344,6 +345,8 @@ struct Rounds<'a> {
     fallbacks: &'a [String],
     cpus: &'a [u32],
     times_before: Option<CpuTimes>,
+    /// CPU time that this process had used at the start, ns.
+    cpu_before_ns: u64,
     steal_known: bool,
     tracer: Option<StageTracer>,
     watch: Option<&'a mut Watch>,
@@ -460,9 +463,11 @@ impl Rounds<'_> {
     }
 
     fn count(&self, measured: &[Measured], writer: &mut Writer) {
+        let mut threads_ns = 0;
         for (index, thread) in measured.iter().enumerate() {
             let at_end = thread.counts.cpu_ns.load(Ordering::Relaxed);
             let cpu_ns = if at_end > 0 { at_end } else { thread.counts.measuring_ns(cpu_time_ns(thread.tid)) };
+            threads_ns += cpu_ns;
             let lost = thread.counts.lost.load(Ordering::Relaxed);
             writer.set_thread_counts(index, lost, thread.counts.unobserved.load(Ordering::Relaxed), cpu_ns);
             let armed_late =
@@ -470,6 +475,7 @@ impl Rounds<'_> {
             writer.set_activations(index, armed_late, thread.counts.untold.load(Ordering::Relaxed));
         }
         count_cpu_times(self.cpus, self.times_before, writer);
+        writer.set_own_time(clock::process_cpu_ns().saturating_sub(self.cpu_before_ns.saturating_add(threads_ns)));
     }
 }
 

@@ -58,11 +58,11 @@ fn check_counters(counters: &Counters) -> Result<(), String> {
         steal_ns,
         passed_ns,
         idle_ns,
+        own_ns,
         cpu_ns,
     } = counters;
     let counts = [wakeups, missed.unwrap_or(0), unobserved, lost, armed_late.unwrap_or(0)];
-    let times =
-        [wakeup_steal_ns.unwrap_or(0), steal_ns.unwrap_or(0), cpu_ns, passed_ns.unwrap_or(0), idle_ns.unwrap_or(0)];
+    let times = [wakeup_steal_ns, steal_ns, Some(cpu_ns), passed_ns, idle_ns, own_ns].map(Option::unwrap_or_default);
     match counts.iter().find(|count| **count > MAX_COUNT).or(times.iter().find(|time| **time > MAX_TIME_NS)) {
         Some(number) => Err(format!("counts {number}, more than is possible")),
         None => Ok(()),

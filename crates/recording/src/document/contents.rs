@@ -363,6 +363,9 @@ pub struct Counters {
     /// How long they were idle during that time, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<u64>,
+    /// CPU time that punctual itself used during that time, beside the measured threads, on whatever CPU, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_ns: Option<u64>,
     /// CPU time that the measured threads used, user and kernel, ns.
     pub cpu_ns: u64,
 }
@@ -384,14 +387,16 @@ impl Counters {
         self.steal_ns = sum(self.steal_ns, other.steal_ns);
         self.passed_ns = sum(self.passed_ns, other.passed_ns);
         self.idle_ns = sum(self.idle_ns, other.idle_ns);
+        self.own_ns = sum(self.own_ns, other.own_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
     }
 
-    /// The part of the measured CPUs' time that was neither idle, nor the host's, nor the measured threads': the time
-    /// of other programs and the kernel. `None` if the kernel did not say.
+    /// The part of the measured CPUs' time that was neither idle, nor the host's, nor the measured threads', nor punctual's: the
+    /// time of other programs and the kernel, at least. `None` if the kernel did not say.
     pub fn others_share(&self) -> Option<f64> {
         let (passed, idle) = self.passed_ns.zip(self.idle_ns).filter(|(passed, _)| *passed > 0)?;
         let known = idle.saturating_add(self.steal_ns.unwrap_or(0)).saturating_add(self.cpu_ns);
+        let known = known.saturating_add(self.own_ns.unwrap_or(0));
         Some(passed.saturating_sub(known) as f64 / passed as f64)
     }
 }
@@ -438,4 +443,24 @@ pub struct Limit {
     /// The stage that is limited, by name; `None` for the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_punctual_itself_took_is_no_time_of_others() {
+        let counters = Counters { passed_ns: Some(1_000), idle_ns: Some(300), cpu_ns: 100, ..Counters::default() };
+        assert_eq!(counters.others_share(), Some(0.6));
+        let mut counters = Counters { own_ns: Some(400), steal_ns: Some(50), ..counters };
+        assert_eq!(counters.others_share(), Some(0.15));
+        let same = counters;
+        counters.add(&same);
+        assert_eq!((counters.own_ns, counters.others_share()), (Some(800), Some(0.15)));
+        // Its threads may have run on CPUs that are not measured.
+        counters.own_ns = Some(5_000);
+        assert_eq!(counters.others_share(), Some(0.0));
+        assert_eq!(Counters { passed_ns: None, ..counters }.others_share(), None);
+    }
 }

@@ -269,6 +269,11 @@ impl Writer {
         self.document.counters.idle_ns = Some(idle_ns);
     }
 
+    /// Sets how much CPU time punctual has used since the beginning, beside the measured threads, ns.
+    pub fn set_own_time(&mut self, own_ns: u64) {
+        self.document.counters.own_ns = Some(own_ns);
+    }
+
     /// The provenance, to which the caller adds what became known during the run.
     pub fn provenance_mut(&mut self) -> &mut Provenance {
         &mut self.document.provenance
@@ -380,8 +385,8 @@ impl Writer {
     }
 
     fn counters(&self) -> Counters {
-        let Counters { steal_ns, passed_ns, idle_ns, .. } = self.document.counters;
-        let mut sum = Counters { steal_ns, passed_ns, idle_ns, ..Counters::default() };
+        let Counters { steal_ns, passed_ns, idle_ns, own_ns, .. } = self.document.counters;
+        let mut sum = Counters { steal_ns, passed_ns, idle_ns, own_ns, ..Counters::default() };
         for task in &self.document.tasks {
             sum.add(&task.counters);
         }
