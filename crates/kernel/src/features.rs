@@ -60,6 +60,13 @@ pub const LOOPS: Feature = helper(181, "bpf_loop", "5.17");
 /// Addition and exchange that return the previous value.
 pub const ATOMICS: Feature =
     Feature { name: "BPF operations that read and change memory in one", since: "5.12", found_by: FoundBy::Trial };
+/// The same in programs as large as those of the flight recorder, the event log and terminals: the first kernel that was seen to
+/// take them. Whether one since 5.12 has room for them in its verifier is not known.
+pub const LARGE_PROGRAMS: Feature = Feature {
+    name: "BPF operations that read and change memory in one, in programs of this size",
+    since: "6.1",
+    found_by: FoundBy::Trial,
+};
 /// Functions that a helper calls back.
 pub const CALLED_BACK: Feature =
     Feature { name: "BPF functions that are called through pointers", since: "5.13", found_by: FoundBy::Words };
@@ -224,6 +231,9 @@ mod tests {
         assert_eq!(first_with(&[helper_numbered(130).unwrap()]), "5.10");
         assert_eq!(first_with(&[LOOPS, CALLED_PROGRAMS, TIMERS]), "5.17");
         assert_eq!(first_with(&[LOOPS, INTERRUPTS_OFF]), "6.14");
+        assert_eq!(first_with(&[ATOMICS]), "5.12");
+        assert_eq!(first_with(&[CURRENT_THREAD, LARGE_PROGRAMS]), "6.1");
+        assert!(LARGE_PROGRAMS.missing().line().ends_with("(from Linux 6.1 on)"), "{}", LARGE_PROGRAMS.missing());
         assert_eq!(
             missing_tracepoint("tasklet_entry").to_string(),
             "the tracepoint `tasklet_entry` (from Linux 6.2 on)"

@@ -4,13 +4,13 @@ use super::rings::Written;
 use crate::recorder::performance_events::count_faults;
 use crate::recorder::programs::{configuration, is_cost_known};
 use punctual_kernel::bpf::{self, LoadedObject};
-use punctual_kernel::features::{ATOMICS, Feature, explain};
+use punctual_kernel::features::{Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::{Refused, cpus};
 use punctual_recording::EventClass;
 use std::os::fd::OwnedFd;
 
 /// What a kernel must have for the programs: each record takes its place in a ring with one of these.
-const NEEDED: &[Feature] = &[ATOMICS];
+pub(crate) const NEEDED: &[Feature] = &[LARGE_PROGRAMS];
 
 /// The compiled programs.
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/log.bpf.o"));

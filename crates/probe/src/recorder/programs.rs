@@ -12,6 +12,7 @@ use punctual_kernel::bpf::{
     LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
 use punctual_kernel::bpf_programs::{self, FunctionCode};
+use punctual_kernel::features::{Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::per_cpu::{self, NESTING_BLIND, Places};
 use punctual_kernel::{Refused, clock, cpus, function_addresses, host};
 use punctual_recording::Stage;
@@ -20,6 +21,9 @@ use std::sync::Arc;
 
 /// The compiled programs.
 pub(crate) const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
+
+/// What a kernel must have for the programs.
+pub(crate) const NEEDED: &[Feature] = &[LARGE_PROGRAMS];
 
 /// If a timer interrupt is later than this, the stack that it interrupted is taken, ns.
 const LATE_NS: u64 = 50_000;
@@ -80,7 +84,8 @@ fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
     let possible = cpus::possible();
     let chosen = |program: &str| waits || !FOR_REQUESTS.contains(&program);
     let sizes = [("rings", possible as u32)];
-    let object = LoadedObject::load_chosen("recorder", OBJECT, Some(&configuration), &sizes, &chosen)?;
+    let object = LoadedObject::load_chosen("recorder", OBJECT, Some(&configuration), &sizes, &chosen)
+        .map_err(|refused| explain(refused, NEEDED))?;
     Ok((object, possible, places))
 }
 

@@ -24,14 +24,22 @@ pub fn trials() -> Vec<Trial> {
         Trial::new("followed threads", "record --comm, --pid, --follow", MIN_KERNEL, || {
             loads(followed::programs::try_out()?)
         }),
-        Trial::new("flight recorder", "record --why: who made it late", "6.1", flight_recorder),
-        Trial::new("event log", "punctual log", "6.1", event_log),
+        Trial::new(
+            "flight recorder",
+            "record --why: who made it late",
+            first_with(recorder::programs::NEEDED),
+            flight_recorder,
+        ),
+        Trial::new("event log", "punctual log", first_with(eventlog::programs::NEEDED), event_log),
         Trial::new("idle causes", "punctual idle: what took the CPU", first_with(idle::trace::NEEDED), || {
             loads(idle::trace::try_out()?)
         }),
-        Trial::new("terminal", "punctual interact: what the program was waiting for", "6.1", || {
-            loads(terminal::try_out()?)
-        }),
+        Trial::new(
+            "terminal",
+            "punctual interact: what the program was waiting for",
+            first_with(terminal::NEEDED),
+            || loads(terminal::try_out()?),
+        ),
     ]
 }
 

@@ -13,5 +13,5 @@ pub mod stretches;
 
 pub use cost::TerminalCost;
 pub use programs::TerminalWatch;
-pub(crate) use programs::try_out;
+pub(crate) use programs::{NEEDED, try_out};
 pub use seen::Seen;

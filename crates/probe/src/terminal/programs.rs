@@ -5,12 +5,12 @@ use super::seen::{MomentRecord, Seen};
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::lossy_ring;
 use punctual_kernel::bpf::{LoadedObject, SharedMemory, enable_run_time_statistics, run_statistics};
-use punctual_kernel::features::{ATOMICS, CURRENT_THREAD, Feature, explain};
+use punctual_kernel::features::{CURRENT_THREAD, Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::{Refused, bpf_programs, clock, cpus, per_cpu};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 /// What a kernel must have for the programs.
-const NEEDED: &[Feature] = &[ATOMICS, CURRENT_THREAD];
+pub(crate) const NEEDED: &[Feature] = &[LARGE_PROGRAMS, CURRENT_THREAD];
 
 /// The compiled programs.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/terminal.bpf.o"));
