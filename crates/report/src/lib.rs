@@ -45,11 +45,11 @@ pub use load::{
 };
 pub(crate) use next::after_timers;
 pub use next::{
-    ForecastAsked, NextStep, ReserveAsked, ReserveSubject, above_ordinary, after_comparison, after_comparisons,
-    after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show, after_measurement,
-    after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study, after_verify,
-    every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load, with_host,
-    written_period,
+    ForecastAsked, NextStep, ReserveAsked, ReserveSubject, TO_RECORD_CAUSES, above_ordinary, after_comparison,
+    after_comparisons, after_device, after_forecast, after_idle, after_interact_comparison, after_log, after_log_show,
+    after_measurement, after_no_evidence, after_reserve, after_reserve_phases, after_reserve_together, after_study,
+    after_verify, every_value, fewer_void, more_kept, more_samples, next_text, own_options, own_options_and_load,
+    with_host, written_period,
 };
 pub use recording::answer::ReportAnswer;
 pub use recording::exports::{EXPORTS, Export};

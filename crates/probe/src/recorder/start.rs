@@ -4,7 +4,7 @@ use super::{FlightRecorder, Watch};
 use crate::shared::observation::note;
 use crate::shared::plan::Plan;
 use punctual_kernel::limits;
-use punctual_recording::{Ended, Provenance, Result, Writer};
+use punctual_recording::{CAUSES_NOT_RECORDED, Ended, Provenance, Result, Writer};
 
 /// If causes cannot be recorded, that is no reason not to measure.
 pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRecorder> {
@@ -18,7 +18,7 @@ pub(crate) fn start(plan: &Plan, provenance: &mut Provenance) -> Option<FlightRe
             Some(recorder)
         }
         Err(refused) => {
-            note(provenance, format!("what makes wakeups late is not recorded ({refused})"));
+            note(provenance, format!("{CAUSES_NOT_RECORDED} ({refused})"));
             None
         }
     }

@@ -167,6 +167,11 @@ pub struct Ended {
 pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signal or a terminal's job control, and went on: all its \
                                threads were late then, which says nothing of the machine";
 
+/// What one of [`Provenance::fallbacks`] begins with where causes were asked for and could not be recorded; the reason follows.
+pub const CAUSES_NOT_RECORDED: &str = "what makes wakeups late is not recorded";
+/// What such a reason says where more rights would have done.
+const FOR_WANT_OF_RIGHTS: &str = "it needs root";
+
 /// In one of [`Provenance::fallbacks`], after the device's name.
 pub const NOT_SERVED: &str = "the kernel stopped serving this thread's reservation";
 
@@ -405,6 +410,12 @@ impl Counters {
 const ENDED_EARLY: u64 = 100;
 
 impl Document {
+    /// The note that says why causes, which were asked for, could not be recorded; `None` if more rights would have done.
+    pub fn why_without_causes(&self) -> Option<&str> {
+        let mut notes = self.provenance.fallbacks.iter().map(String::as_str);
+        notes.find(|note| note.starts_with(CAUSES_NOT_RECORDED) && !note.contains(FOR_WANT_OF_RIGHTS))
+    }
+
     /// How long it measured, ns: until it ended, or as far as it is known to have got.
     pub fn measured_ns(&self) -> u64 {
         let started_ns = self.provenance.started_ns;

@@ -4,7 +4,7 @@ use super::host::{took_late, with_host};
 use super::longer::{FIRST_STEP_S, first_step, is_of, longer_name, with_buffers};
 use super::measurement::as_threshold;
 use super::options::{exact_time, load_option, own_options_every, period_in};
-use super::{NextStep, few};
+use super::{NextStep, after_refusal, few};
 use crate::layout::shell_word;
 use punctual_device::OnMiss;
 use punctual_forecast::{
@@ -108,6 +108,9 @@ fn what_delays(failing: &[Judged<'_>], asked: &ForecastAsked<'_>, known_loads: &
     if let Some(path) = asked.explained {
         let purpose = format!("says what delayed {}", group.called(device));
         return vec![NextStep::new(&purpose, format!("punctual why {}", shell_word(&printable_path(path))))];
+    }
+    if asked.documents.iter().any(|document| document.why_without_causes().is_some()) {
+        return vec![after_refusal()];
     }
     let loads_differ = failing.iter().any(|(other, _)| other.load != group.load);
     one_of_each_load(failing.iter().filter_map(|&(group, device)| {

@@ -5,7 +5,7 @@ use super::longer::{is_of, until_shown, until_told};
 use super::options::{
     as_written, every_value, every_written, exact_time, listed, load_option, own_options, same_threads,
 };
-use super::{NextStep, few};
+use super::{NextStep, after_refusal, few};
 use crate::layout::{is_simulated, shell_word};
 use crate::{Measurement, load_name};
 use punctual_device::Unit;
@@ -42,6 +42,8 @@ pub fn after_measurement(measurement: &Measurement, known_loads: &[&str]) -> Vec
     let longer = until_told(measurement, &(devices.clone() + &of_devices(document)), known_loads);
     if let Some(longer) = longer {
         steps.push(longer);
+    } else if document.why_without_causes().is_some() {
+        steps.push(after_refusal());
     } else if document.recorder.as_ref().is_none_or(keeps_what_does_not_matter)
         && let Some(command) =
             why_command(document, document.recorder.as_ref(), known_loads, missed.map(|(_, slack_ns)| slack_ns))

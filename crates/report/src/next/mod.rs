@@ -35,6 +35,14 @@ use std::fmt::{Display, Formatter, Result, Write};
 /// Nobody follows more steps.
 const MAX_STEPS: usize = 2;
 
+/// What says why causes cannot be recorded, and what would allow it.
+pub const TO_RECORD_CAUSES: &str = "sudo punctual capabilities 'flight recorder'";
+
+/// Where causes were asked for, and this kernel or sandbox refused to have them recorded.
+fn after_refusal() -> NextStep {
+    NextStep::new("says what it takes to record who makes wakeups late", TO_RECORD_CAUSES.to_owned())
+}
+
 /// A step: what it is for, and the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -86,6 +94,24 @@ pub fn next_text(steps: &[NextStep]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Measurement;
+    use punctual_recording::{CAUSES_NOT_RECORDED, Document};
+
+    #[test]
+    fn what_a_kernel_refused_is_not_proposed_again() {
+        let text = include_str!("../../../cli/tests/golden/record.punctual/recording.json");
+        let commands = |reason: &str| -> Vec<String> {
+            let mut document: Document = serde_json::from_str(text).unwrap();
+            document.provenance.fallbacks.push(format!("{CAUSES_NOT_RECORDED} (loading BPF programs: {reason})"));
+            let measurement = Measurement { parts: vec![("a.punctual".into(), document)], ..Measurement::default() };
+            after_measurement(&measurement, &[]).into_iter().map(|step| step.command).collect()
+        };
+        let refused = commands("this kernel lacks loops (from Linux 6.1 on)");
+        assert_eq!(refused, [TO_RECORD_CAUSES, "punctual forecast a.punctual"]);
+        // As root it would have worked.
+        let forbidden = commands("permission denied: it needs root, or CAP_BPF and CAP_PERFMON");
+        assert!(forbidden[0].starts_with("sudo punctual record --why "), "{forbidden:?}");
+    }
 
     #[test]
     fn what_to_change_stands_before_the_command() {

@@ -9,11 +9,11 @@ use anyhow::Context;
 use evidence::{Evidence, gather};
 use punctual_blame::folded;
 use punctual_recording::{
-    Document, Error, ErrorKind, RecorderSummary, Recording, Stage, read_handler_sums, read_recorder_summary,
+    Document, Error, ErrorKind, RecorderSummary, Recording, Stage, printable, read_handler_sums, read_recorder_summary,
 };
 use punctual_report::why::{ExplainAnswer, HandlersAnswer, WhyAnswer, WhyReport, one_episode, text, whole_text};
 use punctual_report::why::{cost, handlers};
-use punctual_report::{above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
+use punctual_report::{TO_RECORD_CAUSES, above_ordinary, after_no_evidence, fewer_void, more_kept, more_samples};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &WhyArguments, output: Output) -> anyhow::Result<u8> {
@@ -99,9 +99,13 @@ fn add_cycles(report: &mut WhyReport<'_>, recording: &Recording) {
     }
 }
 
-/// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks.
+/// Where nobody asked who made the wakeups of a recording late: the command that measures the same and asks. Where somebody did,
+/// and it could not be recorded: why.
 fn unexplained(error: anyhow::Error, path: &Path, document: &Document) -> anyhow::Error {
     let is_missing = error.downcast_ref::<Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound);
+    if let Some(why) = document.why_without_causes().filter(|_| is_missing) {
+        return anyhow::anyhow!("{}: holds no episodes: {}; see `{TO_RECORD_CAUSES}`", path.display(), printable(why));
+    }
     match punctual_report::own_options_and_load(document, &punctual_load::names()) {
         Some(options) if is_missing => anyhow::anyhow!(
             "{}: holds no episodes: record with --why, as in `sudo punctual record --why 500us{options}`",
