@@ -178,11 +178,11 @@ mod tests {
     fn the_deadline_that_was_used_is_told() {
         let trials = [trial(reserved(2_090_000), 3)];
         let said = report(&trials).job_in_words();
-        assert!(said.contains("deadline 10.0 ms (its period: `--deadline` sets another). Measured"), "{said}");
+        assert!(said.contains("deadline 10.0 ms (its period: `--deadline` sets another), slack "), "{said}");
         let longer = ReserveReport { job: Job { deadline_ns: 70_000_000, ..report(&trials).job }, ..report(&trials) };
-        assert!(longer.job_in_words().contains("deadline 70.0 ms. Measured"), "{}", longer.job_in_words());
+        assert!(longer.job_in_words().contains("deadline 70.0 ms, slack "), "{}", longer.job_in_words());
         let device = ReserveReport { tid: None, ..report(&trials) };
-        assert!(device.job_in_words().contains("deadline 10.0 ms. Measured"), "{}", device.job_in_words());
+        assert!(device.job_in_words().contains("deadline 10.0 ms, slack "), "{}", device.job_in_words());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The plane of period and budget: what was tried on it, and what two models predicted.
 
 use super::counts::Columns;
-use super::words::{in_words, setting_in_words, shown_in_words};
+use super::words::{in_words, predicted_in_words, setting_in_words, shown_in_words};
 use crate::encode::plain_page::{coordinate, escape};
 use crate::layout::thousandths;
 use punctual_recording::format_ns;
@@ -62,11 +62,8 @@ impl Plane<'_> {
         };
         let (rule, supply) = self.predicted(reservation);
         let (rule_is_wrong, supply_is_wrong) = self.wrong_about(trial).unwrap_or_default();
-        let cell = |predicted, is_wrong| {
-            format!("{}{}", if predicted { "yes" } else { "no" }, if is_wrong { " !" } else { "" })
-        };
         let share = thousandths(reservation.share_thousandths() * 100);
-        (share, [cell(rule, rule_is_wrong), cell(supply, supply_is_wrong)])
+        (share, [predicted_in_words(rule, rule_is_wrong), predicted_in_words(supply, supply_is_wrong)])
     }
 }
 

@@ -44,6 +44,11 @@ pub(super) fn class_in_words(class: Class) -> &'static str {
     }
 }
 
+/// Whether a model calls a setting sufficient, marked where that was wrong.
+pub(super) fn predicted_in_words(predicted: bool, is_wrong: bool) -> String {
+    format!("{}{}", if predicted { "yes" } else { "no" }, if is_wrong { " !" } else { "" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
