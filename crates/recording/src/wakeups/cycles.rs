@@ -231,10 +231,11 @@ impl Cycles {
                 return left_out();
             }
             let longest_gap_ns = if unseen > 0 { thread.longest_gap_ns } else { 0 };
-            let ended_ns = thread.ended_ns.unwrap_or(recording_ended_ns);
             // The only thread, if it woke less often than this, may have been there all the time, without a sleep.
             let is_hardly_seen = is_alone && thread.wakeups < MIN_PERIODS && recording_began_ns > 0;
             let began_ns = if is_hardly_seen { recording_began_ns } else { u64::MAX };
+            let has_stopped = thread.wakeups >= MIN_PERIODS && thread.sleeps.ends_asleep();
+            let ended_ns = if has_stopped { 0 } else { thread.ended_ns.unwrap_or(recording_ended_ns) };
             let periods = thread.sleeps.periods_in(began_ns, ended_ns, period_ns);
             let woken = thread.wakeups.saturating_add(unseen);
             let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
@@ -246,8 +247,8 @@ impl Cycles {
             if has_loop && is_rare && !is_on_grid && count.overruns == 0 {
                 return left_out();
             }
+            // Of others the grid tells which periods began without a wakeup.
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
-            // Of any other thread its grid tells which periods began without a wakeup.
             let starved_within = count.starved_within.min(count.starved_periods);
             let on_grid = if is_on_grid { count.cycles } else { 0 };
             (tid, CycleCount { unseen, starved_within, on_grid, longest_gap_ns, rare_periods, ..count }, joined)

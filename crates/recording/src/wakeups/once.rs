@@ -41,6 +41,11 @@ impl Sleeps {
         wakeups >= MIN_PERIODS && wakes_about_once(wakeups, periods)
     }
 
+    /// Whether it was seen to go to sleep after its last wakeup.
+    pub(super) fn ends_asleep(&self) -> bool {
+        self.slept_ns.is_some()
+    }
+
     /// How many periods there were from then, or from its first wakeup, whichever was earlier, until then, or until the last, whichever
     /// was later.
     pub(super) fn periods_in(&self, began_ns: u64, ended_ns: u64, period_ns: u64) -> u64 {

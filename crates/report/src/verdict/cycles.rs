@@ -334,7 +334,8 @@ fn rare(rows: &[(&str, &CycleCount)]) -> String {
     match rows.iter().map(|(_, count)| count.rare_periods).sum::<u64>() {
         0 => String::new(),
         periods => format!(
-            " Fewer than half of about {} began with a wakeup, and nothing shows what the thread did in the others: it does not sleep where              it yields a deadline reservation, and one wakeup may be for several cycles.",
+            " Fewer than half of about {} began with a wakeup, and nothing shows what the thread did in the others: it does not sleep \
+             where it yields a deadline reservation, and one wakeup may be for several cycles.",
             counted(periods, "period")
         ),
     }
