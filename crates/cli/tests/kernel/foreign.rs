@@ -260,15 +260,15 @@ fn a_limit_on_the_total_is_judged_and_a_break_ends_it() {
     }
 }
 
-/// A loop that sleeps for 2 ms and, every tenth time, computes for longer than that.
+/// A loop that sleeps for 21 ms and, every tenth time, computes for longer than that.
 const LOOP: &str = "\
 import sys, time
 open('/proc/self/comm', 'w').write('loop-o')
 print('here', flush=True)
 sys.stdin.read(1)
 for turn in range(60):
-    time.sleep(0.002)
-    until = time.monotonic() + (0.02 if turn % 10 == 9 else 0)
+    time.sleep(0.021)
+    until = time.monotonic() + (0.03 if turn % 10 == 9 else 0)
     while time.monotonic() < until: pass
 ";
 
@@ -279,7 +279,7 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     let mut program = Program::start(LOOP, &[]);
     program.ready();
     let options =
-        ["--pid", &program.id(), "--period", "20ms", "--limit", "max=1h,response:max=20ms,cycle:max=20ms", "--json"];
+        ["--pid", &program.id(), "--period", "20ms", "--limit", "max=1h,response:max=20ms,cycle:max=5ms", "--json"];
     let child = record(directory.path(), &options);
     program.go();
     let output = child.wait_with_output().unwrap();
@@ -311,7 +311,7 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
         assert_eq!(code(&forecast), 0, "{}", stderr(&forecast));
     }
     let kept = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=1h"]);
-    let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=20ms"]);
+    let broken = run(directory.path(), &["report", "a.punctual", "--limit", "cycle:max=5ms"]);
     // A cycle that began with a wakeup that nobody saw may have taken any time: the limit is kept, or the answer says that.
     let is_open = stdout(&kept).contains(" The limit on the cycles cannot be judged") && count("unseen") > 0;
     assert_eq!((code(&kept), code(&broken)), (i32::from(is_open), 2), "{} {}", stdout(&kept), stdout(&broken));

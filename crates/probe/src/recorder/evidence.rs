@@ -146,10 +146,7 @@ impl Investigator {
         self.armers.name(&mut events, &mut |tid, name| tables.name(&with_owner(own, tid, name)));
         tables.members.ask_for(events.iter().map(|event| event.tid), &mut self.groups, clock::monotonic_ns());
         let processes = self.processes.of(&evidence.late, &evidence.copied, &events);
-        let is_held_back = |event: &Event| {
-            event.kind == EventKind::WorkBegin
-                && tables.names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
-        };
+        let is_held_back = |event: &Event| is_held_back(event, &tables.names);
         let disk_limit = evidence.disk_limit.clone().filter(|_| events.iter().any(is_held_back));
         events.sort_by_key(|event| event.at_ns);
         self.name_limits(&mut events, &mut tables);
@@ -376,6 +373,11 @@ impl Bounds {
 /// Whether a thread belongs, or just now belonged, to a process.
 fn is_thread_of(tid: u32, process: u64) -> bool {
     u64::from(tid) == process || std::path::Path::new(&format!("/proc/{process}/task/{tid}")).exists()
+}
+
+/// Whether a worker of the kernel's begins to hand on what a limit of the disk held back.
+fn is_held_back(event: &Event, names: &[String]) -> bool {
+    event.kind == EventKind::WorkBegin && names.get(event.name as usize).is_some_and(|name| name == HELD_BACK_WORK)
 }
 
 /// This process's threads, except those that are measured.
