@@ -101,7 +101,7 @@ pub use missing::{Missing, is_older_than};
 pub use thread_number::number_in_kernel;
 pub use trial::{Found, Trial};
 
-use punctual_recording::Hint;
+use punctual_recording::{Hint, NEEDS_ROOT};
 
 /// What the kernel refused, and what was being done.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +138,7 @@ impl Refused {
 
     /// BPF programs that this user may not load.
     pub(crate) fn for_want_of_privilege(doing: impl Into<String>) -> Refused {
-        let reason = "permission denied: it needs root, or CAP_BPF and CAP_PERFMON";
+        let reason = format!("permission denied: {NEEDS_ROOT}, or CAP_BPF and CAP_PERFMON");
         Refused { lacks_privilege: true, ..Refused::because(doing, reason) }
     }
 }

@@ -75,7 +75,8 @@ pub use activations::files::{
 pub use document::asked::Asked;
 pub use document::contents::{
     CAUSES_NOT_RECORDED, Configuration, Counters, Document, EndReason, Ended, Followed, FollowedThread, Host, Limit,
-    NOT_SERVED, Provenance, SCHEMA, SCHEMA_VERSION, Setting, THREADS_RESTED, Task, WAS_STOPPED, Waker, WakerKind,
+    NEEDS_ROOT, NOT_SERVED, Provenance, SCHEMA, SCHEMA_VERSION, Setting, THREADS_RESTED, Task, WAS_STOPPED, Waker,
+    WakerKind,
 };
 pub use document::kind::RecordingKind;
 pub use document::kind_of::kind_of;

@@ -5,7 +5,7 @@ use super::costs::Costs;
 use super::plan::{Boot, Drill, Length, table};
 use super::script::{CELLS, WORK, recording_of};
 use crate::truth::{Culprit, Score, culprit, injections, judge as blame};
-use punctual_recording::{Episode, for_each_episode};
+use punctual_recording::{CAUSES_NOT_RECORDED, Episode, for_each_episode};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl Answer {
             return Err(format!("the recording ended with {}: {line}", code.trim()));
         }
         let noted = said_of(work, recording, "out");
-        if let Some(note) = noted.lines().find(|line| line.contains("what makes wakeups late is not recorded")) {
+        if let Some(note) = noted.lines().find(|line| line.contains(CAUSES_NOT_RECORDED)) {
             return Err(note.chars().take(200).collect());
         }
         let asked = Command::new(program).arg("why").arg(work.join(recording)).arg("--json").output();

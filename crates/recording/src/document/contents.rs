@@ -170,7 +170,7 @@ pub const WAS_STOPPED: &str = "punctual itself was stopped meanwhile, by a signa
 /// What one of [`Provenance::fallbacks`] begins with where causes were asked for and could not be recorded; the reason follows.
 pub const CAUSES_NOT_RECORDED: &str = "what makes wakeups late is not recorded";
 /// What such a reason says where more rights would have done.
-const FOR_WANT_OF_RIGHTS: &str = "it needs root";
+pub const NEEDS_ROOT: &str = "it needs root";
 
 /// In one of [`Provenance::fallbacks`], after the device's name.
 pub const NOT_SERVED: &str = "the kernel stopped serving this thread's reservation";
@@ -413,7 +413,7 @@ impl Document {
     /// The note that says why causes, which were asked for, could not be recorded; `None` if more rights would have done.
     pub fn why_without_causes(&self) -> Option<&str> {
         let mut notes = self.provenance.fallbacks.iter().map(String::as_str);
-        notes.find(|note| note.starts_with(CAUSES_NOT_RECORDED) && !note.contains(FOR_WANT_OF_RIGHTS))
+        notes.find(|note| note.starts_with(CAUSES_NOT_RECORDED) && !note.contains(NEEDS_ROOT))
     }
 
     /// How long it measured, ns: until it ended, or as far as it is known to have got.

@@ -4,8 +4,9 @@
 //! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
-//!   period does; `begun`: how many periods passed without one, where no grid shows it; `spacing`: which may be waits within one; `finished`: what is known of one thread's; `followed_cycles`: of a recording's
-//!   threads; `cycle_count`: how many there were; `periods`: how many periods they had, and overran;
+//!   period does; `begun`: how many periods passed without one, where no grid shows it; `spacing`: which may be waits within
+//!   one; `finished`: what is known of one thread's; `followed_cycles`: of a recording's threads; `cycle_count`: how many there
+//!   were; `periods`: how many periods they had, and overran;
 //!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
 //!   `once`: whether a thread is a loop of the period at all; `policy`: whose they are, in words.
 //! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it

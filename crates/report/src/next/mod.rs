@@ -95,7 +95,7 @@ pub fn next_text(steps: &[NextStep]) -> String {
 mod tests {
     use super::*;
     use crate::Measurement;
-    use punctual_recording::{CAUSES_NOT_RECORDED, Document};
+    use punctual_recording::{CAUSES_NOT_RECORDED, Document, NEEDS_ROOT};
 
     #[test]
     fn what_a_kernel_refused_is_not_proposed_again() {
@@ -109,7 +109,7 @@ mod tests {
         let refused = commands("this kernel lacks loops (from Linux 6.1 on)");
         assert_eq!(refused, [TO_RECORD_CAUSES, "punctual forecast a.punctual"]);
         // As root it would have worked.
-        let forbidden = commands("permission denied: it needs root, or CAP_BPF and CAP_PERFMON");
+        let forbidden = commands(&format!("permission denied: {NEEDS_ROOT}, or CAP_BPF and CAP_PERFMON"));
         assert!(forbidden[0].starts_with("sudo punctual record --why "), "{forbidden:?}");
     }
 

@@ -174,12 +174,18 @@ pub(super) mod tests {
 
     /// The verdict about requests that took longer than 60 ms.
     pub(crate) fn requests(episodes: Vec<EpisodeView>) -> String {
+        requests_with(episodes, None)
+    }
+
+    /// The same where this is known of all requests.
+    pub(crate) fn requests_with(episodes: Vec<EpisodeView>, request_times: Option<RequestTimes>) -> String {
         let recorder = RecorderSummary {
             threshold: "60ms".into(),
             threshold_ns: Some(60_000_000),
             stage: Stage::Request,
             late: episodes.len() as u64,
             kept: episodes.len() as u64,
+            request_times,
             ..RecorderSummary::default()
         };
         WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()

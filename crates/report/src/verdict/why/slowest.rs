@@ -43,22 +43,13 @@ impl WhyReport<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::why::requests::tests::requests_with;
     use crate::why::tests::of_pieces;
     use punctual_blame::{ANSWER_OR_REQUEST, Kind};
-    use punctual_recording::{RecorderSummary, RequestTimes};
-    use std::path::Path;
+    use punctual_recording::RequestTimes;
 
     fn verdict(maybe_several: u64, episodes: Vec<EpisodeView>) -> String {
-        let recorder = RecorderSummary {
-            threshold: "60ms".into(),
-            threshold_ns: Some(60_000_000),
-            stage: Stage::Request,
-            late: episodes.len() as u64,
-            kept: episodes.len() as u64,
-            request_times: Some(RequestTimes { maybe_several, ..RequestTimes::default() }),
-            ..RecorderSummary::default()
-        };
-        WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+        requests_with(episodes, Some(RequestTimes { maybe_several, ..RequestTimes::default() }))
     }
 
     /// Requests that a server found in its queue count as one; so do those of a client that was behind its timer.
