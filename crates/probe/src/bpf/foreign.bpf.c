@@ -9,8 +9,12 @@
 #include "wakes.h"
 
 #define TASK_DEAD 0x80
-/* A waking this soon before its thread is seen to block belongs to that block: its waker was faster. */
-#define FASTER_NS 20000
+/*
+ * A waking this soon before its thread is seen to block belongs to that block: its waker was faster. The scheduler may look
+ * for another thread to run meanwhile, or the host take the CPU. If it came before the thread began to block, and so did not
+ * wake it, another one will, and takes its place.
+ */
+#define FASTER_NS 1000000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
