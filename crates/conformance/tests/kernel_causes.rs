@@ -22,6 +22,8 @@ struct Tally {
     /// Nothing can be said about these: the evidence is void, or the host had the CPU.
     withheld: u64,
     skipped: bool,
+    /// What was said of those that are wrong.
+    wrong_names: Vec<String>,
 }
 
 impl Tally {
@@ -36,6 +38,8 @@ impl Tally {
         self.right += count("right");
         self.wrong += count("wrong");
         self.withheld += count("void") + count("steal");
+        let wrong = cause["tally"]["wrong_names"].as_array().into_iter().flatten();
+        self.wrong_names.extend(wrong.filter_map(|wrong| wrong["said"].as_str()).map(str::to_owned));
     }
 
     fn is_enough(&self) -> bool {

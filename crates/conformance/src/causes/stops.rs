@@ -5,6 +5,9 @@ use super::scene::{MS, Made, Refused, Scene, real_time};
 use super::system::{self, Pid, now, spin};
 use std::time::Duration;
 
+/// A victim that has not stopped for so long waits for its CPU: others run there, and this is no stop.
+const MAX_UNTIL_STOPPED: u64 = 20 * MS;
+
 /// A victim that works part of the time, so that a stop finds it at work as well as asleep.
 fn victim(scene: &mut Scene, prepare: impl FnOnce() -> Made) -> Result<Pid, Refused> {
     let (board, here) = (scene.board, scene.here);
@@ -43,10 +46,23 @@ pub(super) fn signal(scene: &mut Scene) -> Made {
     let victim = victim(scene, || Ok(()))?;
     stopper(scene, move |between| {
         system::kill(victim, libc::SIGSTOP);
-        between();
+        if has_stopped(victim) {
+            between();
+        }
         system::kill(victim, libc::SIGCONT);
         Ok(())
     })
+}
+
+/// Waits until the kernel says that a thread has stopped: one that waits for its CPU does so when it comes to run.
+fn has_stopped(victim: Pid) -> bool {
+    let limit = now() + MAX_UNTIL_STOPPED;
+    while now() < limit {
+        if system::is_stopped(victim) {
+            return true;
+        }
+    }
+    false
 }
 
 pub(super) fn tracer(scene: &mut Scene) -> Made {

@@ -139,6 +139,12 @@ pub(crate) fn kill(pid: Pid, signal: i32) {
     unsafe { libc::kill(pid, signal) };
 }
 
+/// Whether a signal has stopped a process's first thread, by the kernel's account.
+pub(crate) fn is_stopped(pid: Pid) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 /// A handler for a signal; system calls go on after it.
 pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) {
     // SAFETY: the structure is whole: zeroes but for a handler of the right type and a flag.
