@@ -33,9 +33,13 @@ impl Client {
     /// Connects to the serving process; `None` if there is none.
     ///
     /// # Errors
-    /// If somebody holds its name who need not be trusted, or who accepts nobody.
+    /// If somebody holds its name who need not be trusted, or who accepts nobody; in a PID namespace.
     pub fn connect() -> Result<Option<Client>, Refused> {
-        Client::to(PLACE)
+        let client = Client::to(PLACE)?;
+        if client.is_some() {
+            super::kernels_numbers("asking for a reservation")?;
+        }
+        Ok(client)
     }
 
     fn to(place: &str) -> Result<Option<Client>, Refused> {

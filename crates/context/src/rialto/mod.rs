@@ -17,7 +17,7 @@ pub use record::Served;
 
 use punctual_kernel::bpf::{LoadedObject, kernel_record_has};
 use punctual_kernel::scheduling::{self, Scheduling};
-use punctual_kernel::{Missing, Refused, cpus, is_older_than};
+use punctual_kernel::{Missing, Refused, clock, cpus, is_older_than};
 use record::Record;
 use std::io::PipeWriter;
 use std::os::linux::net::SocketAddrExt;
@@ -48,17 +48,31 @@ const SINCE: &str = "6.12";
 /// Whether this machine can be scheduled this way; the reason if not.
 ///
 /// # Errors
-/// More than one CPU, or a kernel without sched_ext.
+/// More than one CPU, a kernel without sched_ext, or a PID namespace.
 pub fn check() -> Result<(), Refused> {
     let doing = "starting Rialto's scheduler";
     if kernel_record_has("sched_ext_ops", "name") != Some(true) {
+        // Every kernel that describes its records has this one.
+        let is_described = kernel_record_has("task_struct", "tgid") == Some(true);
         let missing = match is_older_than(SINCE) {
             true => Missing::new("sched_ext", Some(SINCE)),
+            false if !is_described => Missing::new("type information (BTF), which tells of sched_ext", None),
             false => Missing::new("sched_ext: it was built without CONFIG_SCHED_CLASS_EXT", None),
         };
         return Err(Refused::lacking(doing, missing));
     }
+    kernels_numbers(doing)?;
     one_cpu(doing, cpus::online().len())
+}
+
+/// Its programs know processes and threads by the kernel's numbers: with others, the time would be given to somebody else.
+fn kernels_numbers(doing: &str) -> Result<(), Refused> {
+    if clock::in_pid_namespace() {
+        let why =
+            "a PID namespace (a container?) hides the kernel's process ids from it: run outside, or with --pid=host";
+        return Err(Refused::because(doing, why));
+    }
+    Ok(())
 }
 
 /// Slots are those of one CPU: nothing here says what a second one does meanwhile.
