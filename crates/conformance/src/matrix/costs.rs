@@ -17,27 +17,46 @@ impl Costs {
     /// parts.
     pub(super) fn new(files: &Path, used: Duration, directory: PathBuf, cpus: u32) -> Costs {
         let cpus = f64::from(cpus);
-        let busy = numbers(&files.join("uptime")).map_or(0.0, |end| busy(&[0.0, 0.0, end[0], end[1]], cpus));
+        let end = Reading::all(&files.join("uptime")).first().copied();
+        let busy = end.map_or(0.0, |end| end.busy_since(Reading::default(), cpus));
         let each = if busy > 0.0 { used.as_secs_f64() / busy } else { 0.0 };
         Costs { directory, cpus, each }
     }
 
     /// The cost of a part; `None` if the part did not reach its end.
     pub(super) fn of(&self, part: &str) -> Option<Duration> {
-        let times = numbers(&self.directory.join(part).join("times")).filter(|times| times.len() == 4)?;
-        Some(Duration::from_secs_f64((busy(&times, self.cpus) * self.each).max(0.0)))
+        let [began, ended] = Reading::all(&self.directory.join(part).join("times"))[..] else { return None };
+        Some(Duration::from_secs_f64((ended.busy_since(began, self.cpus) * self.each).max(0.0)))
     }
 }
 
-/// The seconds for which CPUs were busy between two readings of uptime and idle time.
-fn busy(times: &[f64], cpus: f64) -> f64 {
-    (times[2] - times[0]) * cpus - (times[3] - times[1])
+/// What a guest's kernel has counted until some moment, s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    up: f64,
+    idle: f64,
+    /// How long threads have run, on all CPUs together; 0 from a kernel that does not say.
+    ran: f64,
 }
 
-fn numbers(path: &Path) -> Option<Vec<f64>> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    (numbers.len() >= 2).then_some(numbers)
+impl Reading {
+    /// The readings in a file, of three numbers each: uptime and idle time in seconds, and in nanoseconds how long threads
+    /// have run.
+    fn all(path: &Path) -> Vec<Reading> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        numbers
+            .chunks_exact(3)
+            .map(|reading| Reading { up: reading[0], idle: reading[1], ran: reading[2] / 1e9 })
+            .collect()
+    }
+
+    /// The seconds for which CPUs were busy since an earlier reading. What is left of the time without the idle time is
+    /// the difference of two large numbers in a guest that sleeps nearly all the time: a kernel whose idle time is a
+    /// hundredth too large shows drills, which keep it busy for less, as nothing at all.
+    fn busy_since(self, earlier: Reading, cpus: f64) -> f64 {
+        if self.ran > 0.0 { self.ran - earlier.ran } else { (self.up - earlier.up) * cpus - (self.idle - earlier.idle) }
+    }
 }
 
 #[cfg(test)]
@@ -45,15 +64,26 @@ mod tests {
     use super::Costs;
     use std::time::Duration;
 
-    #[test]
-    fn a_part_costs_what_it_kept_the_guest_busy() {
+    fn costs(uptime: &str, times: &str) -> Option<Duration> {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("0")).unwrap();
-        std::fs::write(directory.path().join("uptime"), "50.0 30.0\n").unwrap();
-        std::fs::write(directory.path().join("0/times"), "10.0 5.0 20.0 10.0\n").unwrap();
-        let used = Duration::from_secs(40);
-        let costs = Costs::new(directory.path(), used, directory.path().to_owned(), 1);
-        assert_eq!(costs.of("0"), Some(Duration::from_secs(10)));
+        std::fs::write(directory.path().join("uptime"), uptime).unwrap();
+        std::fs::write(directory.path().join("0/times"), times).unwrap();
+        let costs = Costs::new(directory.path(), Duration::from_secs(40), directory.path().to_owned(), 1);
         assert_eq!(costs.of("1"), None);
+        costs.of("0")
+    }
+
+    #[test]
+    fn a_part_costs_what_it_kept_the_guest_busy() {
+        assert_eq!(costs("50.0 30.0 0\n", "10.0 5.0 0 20.0 10.0 0\n"), Some(Duration::from_secs(10)));
+        assert_eq!(costs("50.0 30.0 0\n", "10.0 5.0 0\n"), None);
+    }
+
+    #[test]
+    fn idle_time_that_is_too_large_hides_no_cost() {
+        // By its idle time, this guest was busy for less than nothing.
+        let cost = costs("500.0 501.0 20000000000\n", "100.0 99.0 8000000000 200.0 200.5 9000000000\n");
+        assert_eq!(cost, Some(Duration::from_secs(2)));
     }
 }

@@ -20,16 +20,27 @@ cd /out/work
 # A background job of a shell without job control does not hear SIGINT.
 set -m
 dmesg -c >/dev/null
-# times FILE UPTIME IDLE: since then, to now.
-times() { echo "$2 $3 $(cut -d ' ' -f 1,2 /proc/uptime)" >"$1"; }
+# reading: uptime, idle time, and how long threads have run on all CPUs, ns; 0 from a kernel that does not say.
+reading() {
+    local up idle name ran sum=0
+    read -r up idle </proc/uptime
+    if [ -r /proc/schedstat ]; then
+        while read -r name _ _ _ _ _ _ ran _; do
+            case $name in cpu*) sum=$((sum + ran)) ;; esac
+        done </proc/schedstat
+    fi
+    echo "$up $idle $sum"
+}
+# times FILE READING: since then, to now.
+times() { echo "$2 $(reading)" >"$1"; }
 cell() {
     mkdir -p "/out/cells/$1"
-    read -r up idle </proc/uptime
-    local began="$up $idle"
-    echo "$up command $1" >/dev/console
+    local began
+    began=$(reading)
+    echo "${began%% *} command $1" >/dev/console
     timeout -k 5 "$limit" $wrap bash -c "$2" >"/out/cells/$1/stdout" 2>"/out/cells/$1/stderr" </dev/null
     echo $? >"/out/cells/$1/code"
-    times "/out/cells/$1/times" $began
+    times "/out/cells/$1/times" "$began"
     dmesg -c >"/out/cells/$1/kernel-log"
 }
 "#;
@@ -56,8 +67,8 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String
     script
 }
 
-/// How long it took, and for how much of that the guest was idle.
-const END: &str = "cut -d ' ' -f 1,2 /proc/uptime >/out/uptime\n";
+/// How long it took, for how much of that the guest was idle, and how long threads ran.
+const END: &str = "reading >/out/uptime\n";
 
 /// Drills run one after the other beside a recording: two cannot share a CPU, and beginning a recording costs more than
 /// all drills together. Followed victims make its first wakeups, so a short drill begins it.
@@ -68,24 +79,24 @@ const DRILLS: &str = r#"
 has_wakeups() { grep -qs '"wakeups": *[1-9]' "$1/recording.json"; }
 is_recording() { kill -0 $measuring 2>/dev/null; }
 drill() {
-    read -r up idle </proc/uptime
-    local began="$up $idle" cell=/out/cells/drill-$1 made=$count
-    echo "$up drill $1" >/dev/console
+    local began cell=/out/cells/drill-$1 made=$count
+    began=$(reading)
+    echo "${began%% *} drill $1" >/dev/console
     mkdir -p "$cell"
     # Nothing is judged without a recording.
     is_recording || made=1
     timeout -k 5 600 punctual drill "$1" -q --yes --for 800us..2500us --every "$every" -D 10m --count $made --seed 7 \
         -o "truth-$1" >"$cell/stdout" 2>"$cell/stderr" </dev/null
     echo $? >"$cell/code"
-    times "$cell/times" $began
+    times "$cell/times" "$began"
     dmesg -c >"$cell/kernel-log"
 }
 # beside RECORDING FIRST WORDS DRILLS: runs drills while it is recorded; FIRST is drilled until the recording has begun.
 beside() {
     recording=$1 first=$2 words=$3
     shift 3
-    read -r up idle </proc/uptime
-    local began="$up $idle"
+    local began
+    began=$(reading)
     mkdir -p "/out/cells/$recording"
     punctual record -q -D 60m --why 500us $words -o "$recording" >"$recording.out" 2>&1 &
     measuring=$!
@@ -104,7 +115,7 @@ beside() {
         kill -INT $starting
         wait $starting
     fi
-    times "/out/cells/$recording/times" $began
+    times "/out/cells/$recording/times" "$began"
     for drill; do drill "$drill"; done
     sleep 0.5
     kill -INT $measuring
