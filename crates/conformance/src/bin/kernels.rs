@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use punctual_conformance::matrix::{self, Ledger, Part, Trial, TrialResult, Verdict};
+use punctual_conformance::matrix::{self, Ledger, OwnKernel, Part, Trial, TrialResult, Verdict};
 use punctual_lab::cache::{Cache, Held, version_of};
 use punctual_lab::guest::{self, Guest, QEMU, splats};
 use punctual_lab::table::{self, Kernel};
@@ -82,7 +82,7 @@ struct Run {
 
 #[derive(clap::Args)]
 struct Test {
-    /// Which kernels [default: those of ./test, with --all every one]
+    /// Which kernels, by name or by a path as for run [default: those of ./test, with --all every one]
     #[arg(value_name = "KERNEL")]
     kernels: Vec<String>,
     /// Every kernel and variant, 300 injections of each drill
@@ -232,19 +232,13 @@ fn skip(reason: &str) {
 }
 
 fn test(wanted: &Test) -> Result<ExitCode> {
-    let table = table::kernels();
-    let kernels: Vec<&Kernel> = match (wanted.kernels.is_empty(), wanted.all) {
-        (false, _) => chosen(&table, &wanted.kernels)?,
-        (true, true) => table.iter().collect(),
-        (true, false) => table.iter().filter(|kernel| kernel.fast).collect(),
-    };
     for program in [QEMU, "busybox", "strip"] {
         if userland::find(program).is_none() {
             skip(&format!("{program} is not installed"));
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let (versions, images) = fetched(&kernels);
+    let (versions, images) = taken(wanted)?;
     if images.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -252,20 +246,18 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     guest::end_on_signals()?;
     let mut boots = matrix::plan(&versions, wanted.all || wanted.variant.is_some());
     let began = Instant::now();
-    let keep = wanted.keep.as_deref();
     let program = wanted.program.as_path();
     let planned = boots.clone();
     keep_variant(&mut boots, wanted.variant.as_deref())?;
-    let matching = wanted.command.as_ref();
     let brief = is_brief(wanted);
     let trial = Trial {
         kernels: &images,
         program,
         all: wanted.all,
         parts: parts(wanted),
-        matching,
+        matching: wanted.command.as_ref(),
         brief,
-        keep,
+        keep: wanted.keep.as_deref(),
         at_once: wanted.jobs,
     };
     let results = trial.run(&boots, print);
@@ -293,8 +285,43 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     Ok(if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Kernels with their versions, and the ELF file of each by its name.
+type Taken = (Vec<(Kernel, String)>, BTreeMap<String, PathBuf>);
+
+/// The kernels that are to be tried: those of the table that could be fetched, and the user's own.
+fn taken(wanted: &Test) -> Result<Taken> {
+    let table = table::kernels();
+    let (own, named): (Vec<String>, Vec<String>) = wanted.kernels.iter().cloned().partition(|word| word.contains('/'));
+    if wanted.document && !own.is_empty() {
+        bail!("--document writes about kernels that everybody can fetch: leave out {}", own.join(" and "));
+    }
+    let kernels: Vec<&Kernel> = match (named.is_empty(), wanted.all) {
+        (false, _) => chosen(&table, &named)?,
+        (true, _) if !own.is_empty() => Vec::new(),
+        (true, true) => table.iter().collect(),
+        (true, false) => table.iter().filter(|kernel| kernel.fast).collect(),
+    };
+    let (mut versions, mut images) = fetched(&kernels);
+    for word in &own {
+        let OwnKernel { kernel, version, elf } = own_kernel(Path::new(word))?;
+        if images.insert(kernel.name.clone(), elf).is_some() {
+            bail!("two of these kernels are called {}", kernel.name);
+        }
+        versions.push((kernel, version));
+    }
+    Ok((versions, images))
+}
+
+/// A kernel of the user's own.
+fn own_kernel(given: &Path) -> Result<OwnKernel> {
+    let elf = Cache::new().own(given)?.elf;
+    let own = matrix::own(given, elf).with_context(|| format!("{}", given.display()))?;
+    eprintln!("kernels: {}: {}", given.display(), own.version);
+    Ok(own)
+}
+
 /// The kernels that could be fetched, with their versions and images; the others are skipped with the reason.
-fn fetched(kernels: &[&Kernel]) -> (Vec<(Kernel, String)>, BTreeMap<String, PathBuf>) {
+fn fetched(kernels: &[&Kernel]) -> Taken {
     let (mut versions, mut images) = (Vec::new(), BTreeMap::new());
     for (kernel, held) in kernels.iter().zip(Cache::new().fetch(kernels, false)) {
         match held {
