@@ -270,6 +270,10 @@ fn test(wanted: &Test) -> Result<ExitCode> {
     // ./test reads this line.
     let seconds = began.elapsed().as_secs();
     println!("kernels: {} right, {wrong} wrong, on {} kernels and variants in {seconds} s", all - wrong, boots.len());
+    if brief {
+        let used: Duration = results.iter().map(|result| result.used).sum();
+        println!("kernels: {} s of a processor; ./test has room for {ROOM_S} s", used.as_secs());
+    }
     let mut ledger = match &wanted.results {
         Some(path) => Ledger::read(path).with_context(|| format!("{}", path.display()))?,
         None => Ledger::default(),
@@ -311,6 +315,10 @@ fn taken(wanted: &Test) -> Result<Taken> {
     }
     Ok((versions, images))
 }
+
+/// How much of a processor the part of `./test` may take, s: what is beyond that belongs to --all. It is told and not held to,
+/// because a busy host makes an emulator slower.
+const ROOM_S: u64 = 240;
 
 /// A kernel of the user's own.
 fn own_kernel(given: &Path) -> Result<OwnKernel> {
