@@ -6,6 +6,7 @@ use super::names::Names;
 use super::programs::LogPrograms;
 use super::reader::{Batch, NICE, QUEUE, Reader, Shared, Sources};
 use super::rings::{LogRings, dropped};
+use crate::shared::left_out::blind_without;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::per_cpu::NESTING_BLIND;
 use punctual_kernel::trace_marker::TraceMarker;
@@ -83,13 +84,10 @@ impl LeftBehind {
     }
 }
 
-/// Says which events of these classes this kernel has no program for.
+/// Says which events of these classes are not seen on this kernel, and what it lacks for them.
 fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes: &mut Vec<String>) {
-    for name in programs.left_out(classes) {
-        notes.push(format!(
-            "not logged: what `{name}` sees, because this kernel has no tracepoint for it or refuses it"
-        ));
-    }
+    let unseen = blind_without(&programs.left_out(classes));
+    notes.extend(unseen.into_iter().map(|line| format!("not logged: {line}")));
     if !programs.nesting_known {
         notes.push(format!("not seen: {NESTING_BLIND}"));
     }
