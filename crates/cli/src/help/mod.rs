@@ -182,6 +182,9 @@ fn examples(command: &Command) -> String {
 mod pages_tests;
 
 #[cfg(test)]
+mod rows_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -76,17 +76,29 @@ impl Printed {
         })
     }
 
-    fn whole(&self) -> String {
+    /// Both streams.
+    pub(super) fn whole(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 
-    /// The first line that mentions an error, or else the first line.
+    /// The first line that mentions an error, or else an answer's verdict, or the first line.
     pub(super) fn first_line(&self) -> String {
         let whole = self.whole();
-        let line = whole.lines().find(|line| line.starts_with("error:")).or_else(|| whole.lines().next());
+        let beginning_with = |word: &str| whole.lines().map(str::trim_start).find(|line| line.starts_with(word));
+        let told = ["error:", "\"error\"", "\"verdict\""].into_iter().find_map(beginning_with);
+        let line = told.or_else(|| whole.lines().next());
         let line: String = line.unwrap_or("nothing was printed").chars().take(160).collect();
         line
     }
+}
+
+/// How a command refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refuses {
+    /// With one line that has the reason, and nothing else.
+    InALine,
+    /// With an answer that has the reason: one in JSON, or that of a command that goes on with what there is.
+    InItsAnswer,
 }
 
 /// Judges what a command printed. `check` looks at the result, and is called wherever there must be one. It is told
@@ -94,6 +106,7 @@ impl Printed {
 pub(super) fn judge(
     printed: &Printed,
     expected: &Expected,
+    refuses: Refuses,
     check: impl FnOnce(bool) -> Result<String, String>,
 ) -> Verdict {
     let wrong = |what: String| Verdict::Wrong(what);
@@ -111,6 +124,10 @@ pub(super) fn judge(
     }
     let is_refusal = printed.code == 1;
     match expected {
+        Expected::Refused(reason) if is_refusal && refuses == Refuses::InItsAnswer => match says(&whole, reason) {
+            true => Verdict::Refused,
+            false => wrong(format!("it refuses without the reason (/{reason}/): {}", printed.first_line())),
+        },
         Expected::Refused(reason) if is_refusal => refusal(printed, reason),
         Expected::RightOrRefused if is_refusal => refusal(printed, NAMES_A_VERSION),
         Expected::Refused(_) if printed.code == 0 => {
@@ -154,7 +171,11 @@ fn refusal(printed: &Printed, reason: &str) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expected, Printed, Verdict, judge};
+    use super::{Expected, Printed, Refuses, Verdict};
+
+    fn judge(printed: &Printed, expected: &Expected, check: impl FnOnce(bool) -> Result<String, String>) -> Verdict {
+        super::judge(printed, expected, Refuses::InALine, check)
+    }
 
     fn printed(code: i32, stdout: &str, stderr: &str, kernel_log: &str) -> Printed {
         let [stdout, stderr, kernel_log] = [stdout, stderr, kernel_log].map(str::to_owned);
@@ -177,6 +198,19 @@ mod tests {
         assert!(is_wrong(&printed(1, "", &format!("another line\n{error}"), ""), &expected));
         assert!(is_wrong(&printed(0, "No wakeup was measured.\n", "", ""), &expected));
         assert!(is_wrong(&printed(1, "", error, ""), &Expected::Right));
+    }
+
+    #[test]
+    fn a_refusal_in_an_answer_has_the_reason_there() {
+        let in_its_answer = |printed: &Printed| {
+            let expected = Expected::Refused("CAP_SYS_NICE".to_owned());
+            super::judge(printed, &expected, Refuses::InItsAnswer, |_| Ok(String::new()))
+        };
+        let warning = "warning: `sleep` has no reservation: it needs CAP_SYS_NICE\nnote: it runs on\n";
+        assert_eq!(in_its_answer(&printed(1, "No thread has it.\n", warning, "")), Verdict::Refused);
+        for unsaid in [printed(1, "No thread has it.\n", "", ""), printed(0, "", warning, "")] {
+            assert!(matches!(in_its_answer(&unsaid), Verdict::Wrong(_)));
+        }
     }
 
     #[test]

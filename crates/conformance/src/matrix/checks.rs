@@ -43,6 +43,8 @@ pub(crate) enum Check {
     BothRecordings,
     /// Inputs to a program.
     Inputs,
+    /// An answer in JSON that has something wherever the entry says.
+    Answer,
     /// Any text.
     Text,
 }
@@ -55,12 +57,22 @@ const AWAKE: u64 = 100;
 /// ... one in this many.
 const AWAKE_BY_HOST: u64 = 4;
 
+/// No more of a value is shown, characters.
+const MAX_SHOWN: usize = 40;
+
 type Counted = Result<String, String>;
 
 impl Check {
-    /// Checks a result; without `whole`, only what must be there all the same. `by_host`: the guest's clock is the
-    /// host's.
-    pub(super) fn look(self, printed: &Printed, recording: Option<&Path>, whole: bool, by_host: bool) -> Counted {
+    /// Checks a result, whose answer must have something at each of `told`; without `whole`, only what must be there all
+    /// the same. `by_host`: the guest's clock is the host's.
+    pub(super) fn look(
+        self,
+        printed: &Printed,
+        recording: Option<&Path>,
+        told: &[String],
+        whole: bool,
+        by_host: bool,
+    ) -> Counted {
         let path = recording.unwrap_or(Path::new(""));
         let awake = if by_host { AWAKE_BY_HOST } else { AWAKE };
         let followed = |stages| Some(Followed { stages, awake });
@@ -84,19 +96,60 @@ impl Check {
                 let counts: Result<Vec<String>, String> = both.iter().map(|path| one(path)).collect();
                 Ok(counts?.join(", "))
             }
+            Check::Answer => answer(printed, told),
             Check::Text if printed.stdout.trim().is_empty() => Err("it prints nothing".to_owned()),
             Check::Text => Ok(format!("{} lines", printed.stdout.lines().count())),
         }
     }
 }
 
-fn json(printed: &Printed) -> Result<Value, String> {
+pub(super) fn json(printed: &Printed) -> Result<Value, String> {
     serde_json::from_str(&printed.stdout).map_err(|error| format!("it answers no JSON: {error}"))
 }
 
-fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a Vec<Value>, String> {
+pub(super) fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a Vec<Value>, String> {
     let list = answer[name].as_array().filter(|list| !list.is_empty());
     list.ok_or_else(|| format!("the answer has nothing under {name}"))
+}
+
+/// Whether a value says something: it is neither nothing, nor no, nor 0.
+fn is_told(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is_so) => *is_so,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+/// An answer with a verdict, and with something wherever its command must have something to tell.
+fn answer(printed: &Printed, told: &[String]) -> Counted {
+    let answer = json(printed)?;
+    if !is_told(&answer["verdict"]) {
+        return Err("the answer has no verdict".to_owned());
+    }
+    let mut counted = Vec::new();
+    for pointer in told {
+        match answer.pointer(pointer) {
+            Some(value) if is_told(value) => counted.push(short(pointer, value)),
+            Some(value) => return Err(format!("{pointer} is {value}: {}", answer["verdict"])),
+            None => return Err(format!("the answer has no {pointer}")),
+        }
+    }
+    Ok(counted.join(", "))
+}
+
+/// A value in a few words, under the last name on the way to it.
+fn short(pointer: &str, value: &Value) -> String {
+    let is_name = |part: &&str| !part.bytes().all(|byte| byte.is_ascii_digit());
+    let name = pointer.rsplit('/').find(is_name).unwrap_or(pointer);
+    match value {
+        Value::Array(list) => format!("{} of {name}", list.len()),
+        Value::Object(_) => name.to_owned(),
+        value => format!("{name} {}", value.to_string().chars().take(MAX_SHOWN).collect::<String>()),
+    }
 }
 
 /// Every line that says no also says why.
@@ -109,14 +162,6 @@ fn capabilities(printed: &Printed) -> Counted {
         }
     }
     Ok(format!("{} lines", lines.len()))
-}
-
-/// Whether `capabilities` says that something is available.
-pub(super) fn promises(printed: &Printed, name: &str) -> Result<bool, String> {
-    let answer = json(printed)?;
-    let line = list(&answer, "capabilities")?.iter().find(|line| line["name"] == name).cloned();
-    let line = line.ok_or_else(|| format!("capabilities has no line `{name}`"))?;
-    Ok(line["available"] != "no")
 }
 
 /// How wakeups should have been followed.
@@ -288,4 +333,26 @@ fn inputs(path: &Path, whole: bool) -> Counted {
         return Err(format!("it is not known when input {} ({}) was taken", input.number, input.label));
     }
     Ok(format!("{} inputs", inputs.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Printed, answer};
+
+    fn look(stdout: &str, told: &[&str]) -> Result<String, String> {
+        let (stdout, stderr) = (stdout.to_owned(), String::new());
+        let printed = Printed { stdout, stderr, code: 0, kernel_log: String::new() };
+        answer(&printed, &told.iter().map(|pointer| (*pointer).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_answer_must_tell_what_its_entry_names() {
+        let said = r#"{"verdict": "It fits.", "rows": [{"count": 7, "late": 0, "exact": true, "why": null}]}"#;
+        assert_eq!(look(said, &["/rows/0/count", "/rows/0/exact", "/rows"]).unwrap(), "count 7, exact true, 1 of rows");
+        for untold in ["/rows/0/late", "/rows/0/why", "/rows/1/count", "/rows/0/nothing"] {
+            assert!(look(said, &[untold]).is_err(), "{untold}");
+        }
+        assert!(look(r#"{"verdict": "", "rows": [1]}"#, &["/rows"]).is_err());
+        assert!(look("It fits.\n", &[]).is_err());
+    }
 }

@@ -1,6 +1,7 @@
 //! The table of `docs/kernels.md`.
 
 use super::cell::{Cell, Verdict};
+use super::drills::NAMED;
 use super::trial::Result;
 use std::fmt::Write as _;
 
@@ -52,7 +53,7 @@ fn write_part(text: &mut String, results: &[&Result]) {
         let named = |result: &&Result| {
             let cell = result.cells.iter().find(|cell| cell.row == *row);
             match cell.map(|cell| &cell.verdict) {
-                Some(Verdict::Right(counted)) if row.starts_with("drill ") => counted.clone(),
+                Some(Verdict::Right(counted)) if counted.starts_with(NAMED) => counted.clone(),
                 _ => of(result),
             }
         };

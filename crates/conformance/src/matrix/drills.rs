@@ -1,6 +1,6 @@
 //! What was blamed for drills in a guest.
 
-use super::cell::{Cell, Printed, Verdict, judge};
+use super::cell::{Cell, Printed, Refuses, Verdict, judge};
 use super::costs::Costs;
 use super::plan::{Boot, Drill, Length, table};
 use super::script::{CELLS, WORK, recording_of};
@@ -10,6 +10,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+
+/// How the count of a drill begins that was judged.
+pub(super) const NAMED: &str = "named ";
 
 /// What `why` says about a recording.
 struct Answer {
@@ -66,7 +69,7 @@ pub(super) fn cells(
         let expected = boot.expected(&drill.needs, &drill.uses, drill.refused_before.as_ref());
         let verdict = match Printed::read(&out.join(CELLS).join(format!("drill-{}", drill.name))) {
             None => Verdict::Wrong("the guest did not come to it".to_owned()),
-            Some(printed) => judge(&printed, &expected, |whole| {
+            Some(printed) => judge(&printed, &expected, Refuses::InALine, |whole| {
                 let recording = recording_of(&drill.name);
                 if !whole {
                     return Ok(said_of(&work, recording, "out"));
@@ -102,7 +105,7 @@ fn held_to(score: &Score, length: Length) -> Result<String, String> {
         !is_right && !blamed.starts_with("unknown") && !blamed.starts_with("blind")
     });
     let wrong = names.map(|(_, count)| count).sum::<u64>().min(score.misnamed);
-    let line = format!("named {} of {}", score.named, score.met);
+    let line = format!("{NAMED}{} of {}", score.named, score.met);
     let most = score.confusion.iter().max_by_key(|(_, count)| **count);
     let told = || match most {
         Some((blamed, count)) => format!("{}; blamed most: {blamed}, {count} times", score.line()),

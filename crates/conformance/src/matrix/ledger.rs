@@ -2,7 +2,8 @@
 
 use super::cell::{Cell, Verdict};
 use super::plan::{Boot, table};
-use super::trial::{REPEATED_ROW, Result as TrialResult, promised_row};
+use super::promises;
+use super::trial::{REPEATED_ROW, Result as TrialResult};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -129,9 +130,9 @@ const MAX_LISTED: usize = 40;
 fn rows_of(boot: &Boot) -> Vec<String> {
     let table = table();
     let drills = table.drill.iter().filter(|_| boot.is_plain()).map(|drill| format!("drill {}", drill.name));
-    let commands = table.command.iter().map(|command| command.name.clone());
+    let commands = table.command.iter().filter(|command| boot.has(command)).map(|command| command.name.clone());
     let last = boot.is_plain().then(|| REPEATED_ROW.to_owned());
-    commands.chain([promised_row()]).chain(drills).chain(last).collect()
+    commands.chain([promises::name()]).chain(drills).chain(last).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod expected;
 mod ledger;
 mod own;
 mod plan;
+mod promises;
+mod rowless;
 mod script;
 mod trial;
 
@@ -18,5 +20,6 @@ pub use cell::{Cell, Verdict};
 pub use document::{BEGIN, END, rewrite, table as document_table};
 pub use ledger::{Ledger, digest_of};
 pub use own::{OwnKernel, own};
-pub use plan::{Boot, Length, Variant, plan};
+pub use plan::{Boot, Length, Variant, plan, scripts};
+pub use rowless::ROWLESS;
 pub use trial::{Part, Result as TrialResult, Trial};

@@ -53,15 +53,27 @@ pub(crate) struct Command {
     pub(super) name: String,
     pub(super) run: String,
     pub(super) check: Check,
+    /// Where its answer in JSON must have something, as JSON pointers: neither nothing, nor no, nor 0.
+    #[serde(default)]
+    pub(super) told: Vec<String>,
     pub(super) recording: Option<String>,
     #[serde(default)]
     pub(super) needs: Vec<String>,
     #[serde(default)]
     pub(super) uses: Vec<String>,
     pub(super) refused_before: Option<String>,
-    pub(super) capability: Option<String>,
+    /// The lines of `punctual capabilities` that together promise it.
+    #[serde(default)]
+    pub(super) capabilities: Vec<String>,
     /// The command whose recording it reads: if that one is not right, this one is left out.
     pub(super) of: Option<String>,
+    /// The kernels on which it runs, and the variants in which it does; everywhere if none is named.
+    #[serde(default)]
+    kernels: Vec<String>,
+    #[serde(default)]
+    variants: Vec<String>,
+    /// How long it may take, s of the guest's time, if the usual time is too short.
+    pub(super) limit_s: Option<u32>,
     /// The kernels on which it belongs to `./test`.
     #[serde(default)]
     pub(super) fast: Vec<String>,
@@ -93,9 +105,26 @@ pub(super) struct Table {
 }
 
 const TABLE: &str = include_str!("../../matrix.toml");
+const UNBOUND: &str = include_str!("../../matrix-unbound.toml");
+
+/// Commands that ask the kernel for nothing special: the same is right on all of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unbound {
+    command: Vec<Command>,
+}
 
 pub(super) fn table() -> Table {
-    toml::from_str(TABLE).expect("crates/conformance/matrix.toml fits")
+    let mut table: Table = toml::from_str(TABLE).expect("crates/conformance/matrix.toml fits");
+    let unbound: Unbound = toml::from_str(UNBOUND).expect("crates/conformance/matrix-unbound.toml fits");
+    table.command.extend(unbound.command);
+    table
+}
+
+/// What every row runs, as the shell of a guest reads it.
+#[must_use]
+pub fn scripts() -> Vec<String> {
+    table().command.into_iter().map(|command| command.run).collect()
 }
 
 /// `6.12.117-1`, `5.15`: the first two numbers.
@@ -131,6 +160,12 @@ impl Boot {
     /// Whether the guest's clock is the host's.
     pub(super) fn is_by_host(&self) -> bool {
         self.variant.cpus > 1
+    }
+
+    /// Whether a command has a row here.
+    pub(super) fn has(&self, command: &Command) -> bool {
+        let is_named = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        is_named(&command.kernels, &self.kernel.name) && is_named(&command.variants, &self.variant.name)
     }
 
     /// How many injections of each drill it gets. On kernels where nobody can be named, many show no more than a few
@@ -224,7 +259,7 @@ impl Length {
 
 #[cfg(test)]
 mod tests {
-    use super::{Boot, Expected, NAMES_A_VERSION, plan, table};
+    use super::{Boot, Check, Expected, NAMES_A_VERSION, UNBOUND, Unbound, plan, table};
     use punctual_lab::table::kernels;
 
     fn boots() -> Vec<Boot> {
@@ -249,7 +284,15 @@ mod tests {
         for command in &table.command {
             let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
             assert!(command.fast.iter().all(is_fast), "{command:?}");
+            let has_a_row = |name: &String| boots().iter().any(|boot| boot.kernel.name == *name && boot.has(command));
+            assert!(command.fast.iter().chain(&command.kernels).all(has_a_row), "{command:?}");
+            let is_variant = |name: &String| table.variant.iter().any(|variant| variant.name == *name);
+            assert!(command.variants.iter().all(is_variant), "{command:?}");
+            assert_eq!(command.check == Check::Answer, !command.told.is_empty(), "{command:?}");
+            assert!(command.told.iter().all(|pointer| pointer.starts_with('/')), "{command:?}");
         }
+        let unbound: Unbound = toml::from_str(UNBOUND).unwrap();
+        assert!(unbound.command.iter().all(|command| command.needs.is_empty() && command.uses.is_empty()));
         for drill in &table.drill {
             let is_fast = |name: &String| kernels().iter().any(|kernel| kernel.name == *name && kernel.fast);
             assert!(!drill.fast.is_empty() && drill.fast.iter().all(is_fast), "{drill:?}");
@@ -283,5 +326,23 @@ mod tests {
         assert_eq!(expected("6.12", "lockdown", "device irq"), Expected::Right);
         assert!(matches!(expected("6.1", "no BTF", "record"), Expected::Degraded(_)));
         assert!(matches!(expected("6.12", "unprivileged", "log"), Expected::Refused(_)));
+        assert_eq!(expected("6.12", "four capabilities", "record"), Expected::Right);
+        let without_samples = expected("6.12", "four capabilities", "record --why");
+        assert!(matches!(&without_samples, Expected::Degraded(reason) if reason.contains("perf_event_paranoid")));
+        assert!(matches!(expected("6.12", "four capabilities", "device irq"), Expected::Refused(_)));
+        assert!(matches!(expected("6.12", "plain", "drill migrate"), Expected::Refused(_)));
+        assert_eq!(expected("6.12", "two CPUs", "drill migrate"), Expected::Right);
+        assert!(matches!(expected("newest", "two CPUs", "rialto run"), Expected::Refused(_)));
+        assert_eq!(expected("newest-rt", "plain", "rialto run"), Expected::Right);
+    }
+
+    #[test]
+    fn a_row_is_where_its_entry_says() {
+        let (boots, table) = (boots(), table());
+        let study = table.command.iter().find(|command| command.name == "device study").unwrap();
+        let with: Vec<String> = boots.iter().filter(|boot| boot.has(study)).map(Boot::name).collect();
+        assert_eq!(with, ["6.12", "newest-rt", "6.12, unprivileged"]);
+        let record = table.command.iter().find(|command| command.name == "record").unwrap();
+        assert!(boots.iter().all(|boot| boot.has(record)));
     }
 }

@@ -62,7 +62,13 @@ pub(super) fn commands(boot: &Boot, wanted: impl Fn(&Command) -> bool) -> String
         if !wanted(command) {
             continue;
         }
+        if let Some(limit_s) = command.limit_s {
+            let _ = writeln!(script, "limit={limit_s}");
+        }
         let _ = writeln!(script, "cell {position} {}", quoted(&command.run));
+        if command.limit_s.is_some() {
+            let _ = writeln!(script, "limit={MAX_COMMAND_S}");
+        }
     }
     script
 }

@@ -1,9 +1,10 @@
 //! Boots what is planned, several guests at a time, and judges the results.
 
-use super::cell::{Cell, Printed, Verdict, judge};
-use super::checks::promises;
+use super::cell::{Cell, Printed, Refuses, Verdict, judge};
+use super::checks::Check;
 use super::costs::Costs;
 use super::plan::{Boot, Command, Drill, table};
+use super::promises::{self, Said};
 use super::{drills, script};
 use punctual_lab::guest::{Guest, GuestError, is_ending, splats};
 use punctual_lab::kept::{self, Left};
@@ -45,6 +46,9 @@ const REPEATED_IN_BRIEF: &str = "6.1";
 /// An instruction takes 2 ns: at 4 ns, the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
+/// How much of a processor all commands may take, s; drills come on top.
+const COMMANDS_S: u64 = 900;
+
 /// How boots are tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
@@ -70,10 +74,14 @@ pub struct Trial<'a> {
 type Done = BTreeMap<Part, Tried>;
 
 /// The result of a part.
+#[derive(Default)]
 struct Tried {
     cells: Vec<Cell>,
     beside: Vec<(String, Duration)>,
     used: Duration,
+    /// What `capabilities` printed, if it ran.
+    capabilities: Option<Printed>,
+    said: Said,
 }
 
 impl Tried {
@@ -87,11 +95,16 @@ impl Tried {
 
     fn failed(row: &str, error: &GuestError) -> Tried {
         let verdict = Verdict::Wrong(error.to_string());
-        Tried {
-            cells: vec![Cell { row: row.to_owned(), verdict, cost: None }],
-            beside: Vec::new(),
-            used: Duration::ZERO,
-        }
+        Tried { cells: vec![Cell { row: row.to_owned(), verdict, cost: None }], ..Tried::default() }
+    }
+
+    /// Adds what another part showed.
+    fn add(&mut self, other: Tried) {
+        self.cells.extend(other.cells);
+        self.beside.extend(other.beside);
+        self.used += other.used;
+        self.capabilities = self.capabilities.take().or(other.capabilities);
+        self.said.extend(other.said);
     }
 }
 
@@ -109,7 +122,8 @@ impl Trial<'_> {
 fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> Vec<Result> {
     let Trial { kernels, program, all, parts, matching, brief, keep, at_once } = *trial;
     let wanted = |boot: &Boot, command: &Command| {
-        matching.is_none_or(|pattern| pattern.is_match(&command.name))
+        boot.has(command)
+            && matching.is_none_or(|pattern| pattern.is_match(&command.name))
             && (!brief || command.fast.contains(&boot.kernel.name))
     };
     let drilled = |boot: &Boot, drill: &Drill| !brief || drill.fast.contains(&boot.kernel.name);
@@ -164,13 +178,13 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
 
 /// What all parts of a boot showed, as one result.
 fn joined(boot: &Boot, parts: Done) -> Result {
-    let mut result = Result { boot: boot.clone(), cells: Vec::new(), beside: Vec::new(), used: Duration::ZERO };
-    for tried in parts.into_values() {
-        result.cells.extend(tried.cells);
-        result.beside.extend(tried.beside);
-        result.used += tried.used;
+    let mut whole = Tried::default();
+    parts.into_values().for_each(|tried| whole.add(tried));
+    let Tried { mut cells, beside, used, capabilities, said } = whole;
+    if let Some(capabilities) = capabilities {
+        cells.push(promises::cell(&capabilities, &cells, &said));
     }
-    result
+    Result { boot: boot.clone(), cells, beside, used }
 }
 
 fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {
@@ -179,7 +193,7 @@ fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {
     guest.cpus = boot.variant.cpus;
     guest.append.clone_from(&boot.variant.append);
     guest.shift = SHIFT;
-    guest.limit = Duration::from_secs(u64::from(boot.length(all).injections) * 2 + 300);
+    guest.limit = Duration::from_secs(u64::from(boot.length(all).injections) * 2 + COMMANDS_S);
     guest
 }
 
@@ -204,13 +218,8 @@ impl<'a> Job<'a> {
             Ok(left) => left,
             Err(error) => return Tried::failed(name.rsplit('-').next().unwrap_or(name), &error),
         };
-        let mut whole = Tried { cells: Vec::new(), beside: Vec::new(), used: left.used };
-        for judge in judges {
-            let tried = judge(self, &left);
-            whole.cells.extend(tried.cells);
-            whole.beside.extend(tried.beside);
-            whole.used += tried.used;
-        }
+        let mut whole = Tried { used: left.used, ..Tried::default() };
+        judges.iter().for_each(|judge| whole.add(judge(self, &left)));
         whole.with_the_rest()
     }
 
@@ -219,22 +228,23 @@ impl<'a> Job<'a> {
         let costs = Costs::new(&left.files, left.used, out.clone(), self.guest.cpus);
         let read = |position: usize| Printed::read(&out.join(position.to_string()));
         let commands = table().command;
+        let work = left.files.join(script::WORK);
         let mut cells: Vec<Cell> = Vec::new();
+        let mut said = Said::new();
         for (position, command) in commands.iter().enumerate().filter(|(_, command)| (self.wanted)(command)) {
             let is_there =
                 |name: &String| cells.iter().any(|cell| cell.row == *name && matches!(cell.verdict, Verdict::Right(_)));
-            let verdict = match read(position) {
+            let printed = read(position);
+            let verdict = match &printed {
                 None => Verdict::Wrong("the guest did not come to it".to_owned()),
                 Some(_) if command.of.as_ref().is_some_and(|name| !is_there(name)) => Verdict::LeftOut,
-                Some(printed) => verdict(self.boot, command, &printed, &left.files.join(script::WORK)),
+                Some(printed) => verdict(self.boot, command, printed, &work),
             };
+            said.extend(printed.map(|printed| (command.name.clone(), said_by(command, &printed, &work))));
             cells.push(Cell { row: command.name.clone(), verdict, cost: costs.of(&position.to_string()) });
         }
-        let capabilities = read(0);
-        if capabilities.is_some() && (self.wanted)(&commands[0]) {
-            cells.push(promised(&commands, &cells, capabilities));
-        }
-        Tried { cells, beside: Vec::new(), used: Duration::ZERO }
+        let capabilities = read(0).filter(|_| (self.wanted)(&commands[0]));
+        Tried { cells, capabilities, said, ..Tried::default() }
     }
 
     fn drills(&self, left: &Left) -> Tried {
@@ -246,36 +256,24 @@ impl<'a> Job<'a> {
         let begins = |name: &&str| Some((format!("drills: {name} begins"), costs.of(name)?));
         let mut beside: Vec<(String, Duration)> = script::RECORDINGS.iter().filter_map(begins).collect();
         beside.push(("drills: why, on the host".to_owned(), judged));
-        Tried { cells, beside, used: judged }
+        Tried { cells, beside, used: judged, ..Tried::default() }
     }
 }
 
 fn verdict(boot: &Boot, command: &Command, printed: &Printed, work: &Path) -> Verdict {
     let expected = boot.expected(&command.needs, &command.uses, command.refused_before.as_ref());
     let path = command.recording.as_ref().map(|name| work.join(name));
-    judge(printed, &expected, |whole| command.check.look(printed, path.as_deref(), whole, boot.is_by_host()))
+    let refuses = if command.check == Check::Answer { Refuses::InItsAnswer } else { Refuses::InALine };
+    judge(printed, &expected, refuses, |whole| {
+        command.check.look(printed, path.as_deref(), &command.told, whole, boot.is_by_host())
+    })
 }
 
-pub(super) fn promised_row() -> String {
-    "capabilities promise what works".to_owned()
-}
-
-/// `capabilities` promises what works, and nothing else.
-fn promised(commands: &[Command], cells: &[Cell], capabilities: Option<Printed>) -> Cell {
-    let one = |command: &Command| -> Option<String> {
-        let name = command.capability.as_ref()?;
-        let cell = cells.iter().find(|cell| cell.row == command.name)?;
-        let says = match promises(capabilities.as_ref()?, name) {
-            Ok(says) => says,
-            Err(what) => return Some(what),
-        };
-        let works = matches!(cell.verdict, Verdict::Right(_));
-        let said = if says { "promised" } else { "refused" };
-        (says != works).then(|| format!("`{name}` is {said}, but {} {}", command.name, cell.verdict.word()))
-    };
-    let wrong: Vec<String> = commands.iter().filter_map(one).collect();
-    let verdict = if wrong.is_empty() { Verdict::Right(String::new()) } else { Verdict::Wrong(wrong.join("; ")) };
-    Cell { row: promised_row(), verdict, cost: None }
+/// What a command printed, and what its recording says of itself.
+fn said_by(command: &Command, printed: &Printed, work: &Path) -> String {
+    let document = command.recording.as_ref().map(|name| work.join(name).join("recording.json"));
+    let document = document.and_then(|path| std::fs::read_to_string(path).ok());
+    printed.whole() + &document.unwrap_or_default()
 }
 
 /// The row of [`repeated`].
@@ -318,7 +316,7 @@ fn repeated(boot: &Boot, guest: &Guest, brief: bool, keep: Option<&Path>) -> Tri
         }
     };
     let cells = vec![Cell { row: REPEATED_ROW.to_owned(), verdict, cost: Some(used) }];
-    Tried { cells, beside: Vec::new(), used }
+    Tried { cells, used, ..Tried::default() }
 }
 
 /// A file in which two runs differ.
