@@ -4,6 +4,10 @@ use crate::Refused;
 use perf_event_open_sys::{bindings, perf_event_open};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+/// The strictest level at which a program with `CAP_PERFMON` may have performance events everywhere: Debian adds 3, at which it
+/// takes `CAP_SYS_ADMIN`.
+const STRICTEST_USUAL_LEVEL: i64 = 2;
+
 /// Opens an event on a CPU: for all processes, in no group, closed on exec.
 ///
 /// # Errors
@@ -31,4 +35,50 @@ fn open_at(mut attributes: bindings::perf_event_attr, thread: i32, cpu: i32) -> 
     }
     // SAFETY: a descriptor just made, owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// What would allow performance events that were refused for this reason; `None` if this user's rights are not it.
+pub fn remedy(reason: &str) -> Option<&'static str> {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
+    remedy_at(reason, level.and_then(|level| level.trim().parse().ok()))
+}
+
+/// The same where `kernel.perf_event_paranoid` is this.
+fn remedy_at(reason: &str, level: Option<i64>) -> Option<&'static str> {
+    match reason {
+        "Permission denied" if level.is_some_and(|level| level > STRICTEST_USUAL_LEVEL) => {
+            Some("run as root, or with CAP_SYS_ADMIN, or: sysctl kernel.perf_event_paranoid=2")
+        }
+        "Permission denied" | "Operation not permitted" => {
+            Some("allow the system call perf_event_open, which a filter (seccomp) or a security module denies")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remedy_at;
+
+    #[test]
+    fn the_remedy_is_what_refused_it() {
+        let cases = [
+            ("Permission denied", Some(3), Some("perf_event_paranoid=2")),
+            ("Permission denied", Some(4), Some("CAP_SYS_ADMIN")),
+            // Of whoever may load BPF programs, this level asks for nothing more.
+            ("Permission denied", Some(2), Some("seccomp")),
+            ("Permission denied", None, Some("seccomp")),
+            ("Operation not permitted", Some(3), Some("seccomp")),
+            ("No such file or directory", Some(3), None),
+            ("Function not implemented", Some(-1), None),
+        ];
+        for (reason, level, expected) in cases {
+            let remedy = remedy_at(reason, level);
+            let is_it = match (remedy, expected) {
+                (Some(remedy), Some(expected)) => remedy.contains(expected),
+                (remedy, expected) => remedy == expected,
+            };
+            assert!(is_it, "{reason} at {level:?}: {remedy:?}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use punctual_datapump::{Decoder, DecodingCounts, Line, Pump};
 use punctual_kernel::bpf::LoadedObject;
 use punctual_kernel::callbacks::CallbackCounts;
 use punctual_kernel::features::{ATOMICS, CALLED_PROGRAMS, Feature, LOOPS, TIMERS, explain};
-use punctual_kernel::{Refused, clock, host, per_cpu};
+use punctual_kernel::{Refused, clock, host, per_cpu, scheduling};
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
@@ -83,9 +83,14 @@ pub(super) enum Programs<'a> {
     Own(&'a OwnWork),
 }
 
-/// Loads the programs of a mode and unloads them again.
+/// Until an interrupt that is only tried out, ns: none comes.
+const NEVER_NS: u64 = 3_600_000_000_000;
+
+/// Loads the programs of a mode, makes an interrupt that does not come, and unloads them again.
 pub(crate) fn try_out(mode: Mode) -> Result<(), Refused> {
-    KernelSide::load(mode).map(|_| ())
+    let mut side = KernelSide::load(mode)?;
+    side.object.attach()?;
+    side.start(scheduling::allowed_cpus().first().copied().unwrap_or(0), NEVER_NS)
 }
 
 /// What a device's programs counted.

@@ -21,10 +21,6 @@ pub(super) const SAMPLER: &str = "take_sample";
 /// Samples a second to ask for to see whether there are any.
 pub(super) const TRIED_RATE: u32 = 100;
 
-/// The strictest level at which a program with `CAP_PERFMON` may have performance events everywhere: Debian adds 3, at which it
-/// takes `CAP_SYS_ADMIN`.
-const STRICTEST_USUAL_LEVEL: i64 = 2;
-
 /// What the recorder goes on without, and why.
 pub(crate) struct Without {
     part: Part,
@@ -68,21 +64,7 @@ impl Without {
 
     /// What would allow it; `None` if this user's rights are not why it was refused.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
-        let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok();
-        remedy_at(&self.refused.reason, level.and_then(|level| level.trim().parse().ok()))
-    }
-}
-
-/// What would allow performance events that were refused for this reason where `kernel.perf_event_paranoid` is this.
-fn remedy_at(reason: &str, level: Option<i64>) -> Option<&'static str> {
-    match reason {
-        "Permission denied" if level.is_some_and(|level| level > STRICTEST_USUAL_LEVEL) => {
-            Some("run as root, or with CAP_SYS_ADMIN, or: sysctl kernel.perf_event_paranoid=2")
-        }
-        "Permission denied" | "Operation not permitted" => {
-            Some("allow the system call perf_event_open, which a filter (seccomp) or a security module denies")
-        }
-        _ => None,
+        performance_event::remedy(&self.refused.reason)
     }
 }
 
@@ -196,28 +178,6 @@ mod tests {
             assert!(without.blind().contains("(Permission denied)"), "{}", without.blind());
             // Whatever the level is here, a right is lacking.
             assert!(without.note().ends_with(without.remedy().unwrap()), "{}", without.note());
-        }
-    }
-
-    #[test]
-    fn the_remedy_is_what_refused_it() {
-        let cases = [
-            ("Permission denied", Some(3), Some("perf_event_paranoid=2")),
-            ("Permission denied", Some(4), Some("CAP_SYS_ADMIN")),
-            // Of whoever may load BPF programs, this level asks for nothing more.
-            ("Permission denied", Some(2), Some("seccomp")),
-            ("Permission denied", None, Some("seccomp")),
-            ("Operation not permitted", Some(3), Some("seccomp")),
-            ("No such file or directory", Some(3), None),
-            ("Function not implemented", Some(-1), None),
-        ];
-        for (reason, level, expected) in cases {
-            let remedy = remedy_at(reason, level);
-            let is_it = match (remedy, expected) {
-                (Some(remedy), Some(expected)) => remedy.contains(expected),
-                (remedy, expected) => remedy == expected,
-            };
-            assert!(is_it, "{reason} at {level:?}: {remedy:?}");
         }
     }
 }
