@@ -2,6 +2,7 @@
 
 use super::cell::{Cell, Verdict};
 use super::drills::NAMED;
+use super::plan::row_names;
 use super::trial::Result;
 use std::fmt::Write as _;
 
@@ -46,6 +47,9 @@ fn write_part(text: &mut String, results: &[&Result]) {
             rows.push(&cell.row);
         }
     }
+    // Not every kernel has each command's row; what follows the commands stays behind them.
+    let order = row_names();
+    rows.sort_by_key(|row| order.iter().position(|name| name == *row).unwrap_or(usize::MAX));
     for row in rows {
         let of = |result: &&Result| {
             result.cells.iter().find(|cell| cell.row == *row).map_or("", |cell| word(cell)).to_owned()

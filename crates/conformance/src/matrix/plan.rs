@@ -127,6 +127,11 @@ pub fn scripts() -> Vec<String> {
     table().command.into_iter().map(|command| command.run).collect()
 }
 
+/// The names of the commands' rows, in their order.
+pub(super) fn row_names() -> Vec<String> {
+    table().command.into_iter().map(|command| command.name).collect()
+}
+
 /// `6.12.117-1`, `5.15`: the first two numbers.
 fn series(version: &str) -> (u64, u64) {
     let mut numbers = version.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok());
