@@ -52,8 +52,8 @@ impl Reading {
     }
 
     /// The seconds for which CPUs were busy since an earlier reading. What is left of the time without the idle time is
-    /// the difference of two large numbers in a guest that sleeps nearly all the time: a kernel whose idle time is a
-    /// hundredth too large shows drills, which keep it busy for less, as nothing at all.
+    /// the difference of two large numbers in a guest that sleeps nearly all the time, and Linux 7.3 counts more idle time
+    /// than passes where a thread wakes often: its drills came out as nothing.
     fn busy_since(self, earlier: Reading, cpus: f64) -> f64 {
         if self.ran > 0.0 { self.ran - earlier.ran } else { (self.up - earlier.up) * cpus - (self.idle - earlier.idle) }
     }
