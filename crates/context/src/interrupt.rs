@@ -149,10 +149,5 @@ fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
     };
     attributes.__bindgen_anon_1.sample_period = period_ns.max(MIN_PERIOD_NS);
     attributes.set_disabled(1);
-    performance_event::open(attributes, cpu, "opening a timer event on").map_err(|refused| {
-        match performance_event::remedy(&refused.reason) {
-            Some(remedy) => Refused { reason: format!("{}; {remedy}", refused.reason), ..refused },
-            None => refused,
-        }
-    })
+    performance_event::open(attributes, cpu, "opening a timer event on")
 }

@@ -117,6 +117,8 @@ pub struct Refused {
     pub is_full: bool,
     /// What this kernel lacks for it, if that is why.
     pub missing: Option<Box<Missing>>,
+    /// What would allow it, if whoever asked knows.
+    pub remedy: Option<&'static str>,
 }
 
 impl Refused {
@@ -127,13 +129,26 @@ impl Refused {
 
     /// An error in words, hit while `doing` something.
     pub fn because(doing: impl Into<String>, reason: impl Into<String>) -> Refused {
-        Refused { doing: doing.into(), reason: reason.into(), lacks_privilege: false, is_full: false, missing: None }
+        Refused {
+            doing: doing.into(),
+            reason: reason.into(),
+            lacks_privilege: false,
+            is_full: false,
+            missing: None,
+            remedy: None,
+        }
     }
 
     /// This kernel lacks something that was to be used while `doing` something.
     pub fn lacking(doing: impl Into<String>, missing: Missing) -> Refused {
         let reason = missing.line();
         Refused { missing: Some(Box::new(missing)), ..Refused::because(doing, reason) }
+    }
+
+    /// The same with what would allow it.
+    #[must_use]
+    pub fn with_remedy(self, remedy: Option<&'static str>) -> Refused {
+        Refused { remedy, ..self }
     }
 
     /// BPF programs that this user may not load.
@@ -145,7 +160,8 @@ impl Refused {
 
 impl Hint for Refused {
     fn hint(&self) -> Option<&'static str> {
-        self.lacks_privilege.then_some("sudo punctual ..., or see `punctual capabilities`")
+        let to_load = self.lacks_privilege.then_some("sudo punctual ..., or see `punctual capabilities`");
+        self.remedy.or(to_load)
     }
 }
 

@@ -12,6 +12,13 @@ pub fn may_lock_memory() -> bool {
     getrlimit(Resource::Memlock).current.is_none() || has(rustix::thread::CapabilitySet::IPC_LOCK)
 }
 
+/// Whether the calling thread has the right by which the kernel gives performance events of all processes to whoever is not
+/// root. Some distributions' kernels ask for more; see `kernel.perf_event_paranoid`.
+pub fn may_watch_performance() -> bool {
+    use rustix::thread::CapabilitySet;
+    has(CapabilitySet::PERFMON) || has(CapabilitySet::SYS_ADMIN)
+}
+
 /// Whether the calling thread has a capability.
 fn has(capability: rustix::thread::CapabilitySet) -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(capability))

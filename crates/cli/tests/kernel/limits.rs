@@ -353,6 +353,29 @@ fn causes_are_recorded_where_performance_events_are_denied() {
 }
 
 #[test]
+fn a_log_of_page_faults_says_what_it_takes_where_performance_events_are_denied() {
+    requires!("page faults without performance events", "event log");
+    let Some(nobody) = Nobody::of("page faults without performance events") else { return };
+    let sets = ["inh", "ambient"].map(|set| format!("--{set}-caps=-all,{CAPABILITIES}"));
+    let run = |words: &[&str]| {
+        let mut command = nobody.punctual(&sets.each_ref().map(String::as_str));
+        deny_performance_events(command.args(words));
+        command.output().unwrap()
+    };
+    let output = run(&["log", "-q", "-D", "300ms", "--events", "fault", "-o", "faults.punctual"]);
+    let said = stderr(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    let [error, hint] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert!(error.contains("counting page faults on CPU") && error.contains("Permission denied"), "{said}");
+    assert!(hint.starts_with("hint: "), "{said}");
+    assert!(["perf_event_open", "perf_event_paranoid=2"].iter().any(|remedy| hint.contains(remedy)), "{said}");
+    assert!(!nobody.directory().join("faults.punctual").exists(), "a recording of nothing was left");
+    let row = &json(&run(&["capabilities", "--json", "event log"]))["capabilities"][0];
+    assert!(row["detail"].as_str().unwrap().contains("without events of the class fault"), "{row}");
+    assert!(row["available"] == "limited" && hint.ends_with(row["remedy"].as_str().unwrap()), "{row}");
+}
+
+#[test]
 fn what_takes_a_right_names_the_capability() {
     let Some(nobody) = Nobody::of("capabilities by name") else { return };
     std::fs::write(nobody.directory().join("file"), [b'x'; 300]).unwrap();

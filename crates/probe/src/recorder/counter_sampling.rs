@@ -4,8 +4,6 @@ use super::performance_events::{COUNTER, TRIED_RATE, open_clocks};
 use punctual_kernel::capabilities::{Availability, Capability};
 use punctual_kernel::{Missing, Refused, cpus};
 
-const REMEDY: &str = "run as root: sudo punctual ...; or CAP_PERFMON, or sysctl kernel.perf_event_paranoid=0";
-
 /// Asks for such samples on one CPU, takes none, and reports the result.
 pub fn counter_sampling() -> Capability {
     let cpu = cpus::online()[0];
@@ -20,13 +18,16 @@ fn row(tried: Result<(), Refused>) -> Capability {
             (Availability::Limited, detail.to_owned(), Vec::new(), None)
         }
         Err(refused) => {
-            let is_forbidden = ["Permission denied", "Operation not permitted"].contains(&refused.reason.as_str());
-            let why =
-                if is_forbidden { refused.reason } else { "the processor shows no counter that samples".to_owned() };
+            // Only what this user may not have has a remedy.
+            let remedy = refused.remedy.map(str::to_owned);
+            let why = match remedy {
+                Some(_) => refused.reason,
+                None => "the processor shows no counter that samples".to_owned(),
+            };
             let blind =
                 "the inside of code that has interrupts off: samples come from the kernel's clock, itself an interrupt";
             let lack = Missing::new("a processor counter that samples", None).so_blind_for(blind);
-            (Availability::No, format!("{why}; not seen: {blind}"), vec![lack], is_forbidden.then(|| REMEDY.to_owned()))
+            (Availability::No, format!("{why}; not seen: {blind}"), vec![lack], remedy)
         }
     };
     Capability {
@@ -49,9 +50,10 @@ mod tests {
         let there = row(Ok(()));
         assert_eq!(there.available, Availability::Limited);
         assert!(there.detail.starts_with("untested"), "{}", there.detail);
-        for (reason, may_be_allowed) in [("Permission denied", true), ("No such file or directory", false)] {
-            let lacks = row(Err(Refused::because("sampling CPU 0", reason)));
-            assert_eq!((lacks.available, lacks.remedy.is_some()), (Availability::No, may_be_allowed));
+        for (reason, remedy) in [("Permission denied", Some("run as root")), ("No such file or directory", None)] {
+            let lacks = row(Err(Refused::because("sampling CPU 0", reason).with_remedy(remedy)));
+            assert_eq!((lacks.available, lacks.remedy.as_deref()), (Availability::No, remedy));
+            assert_eq!(lacks.detail.starts_with(reason), remedy.is_some(), "{}", lacks.detail);
             assert!(
                 lacks.missing[0].blind.contains("interrupts off") && lacks.detail.contains(&lacks.missing[0].blind)
             );

@@ -64,16 +64,24 @@ impl Without {
 
     /// What would allow it; `None` if this user's rights are not why it was refused.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
-        performance_event::remedy(&self.refused.reason)
+        self.refused.remedy
     }
 }
 
 /// Asks for all of it on one CPU, and closes it again; returns what was refused.
 pub(crate) fn try_out() -> Vec<Without> {
-    let cpu = &cpus::online()[..1];
-    let samples = open_a_clock(cpu, TRIED_RATE).err().map(|refused| Without { part: Part::Samples, refused });
-    let faults = open_fault_counts(cpu).err().map(|refused| Without { part: Part::Faults, refused });
+    let samples = open_a_clock(&cpus::online()[..1], TRIED_RATE).err();
+    let samples = samples.map(|refused| Without { part: Part::Samples, refused });
+    let faults = try_fault_counts().err().map(|refused| Without { part: Part::Faults, refused });
     samples.into_iter().chain(faults).collect()
+}
+
+/// Asks for the counts of page faults on one CPU, and closes them again.
+///
+/// # Errors
+/// What the kernel refused.
+pub(crate) fn try_fault_counts() -> Result<(), Refused> {
+    open_fault_counts(&cpus::online()[..1]).map(drop)
 }
 
 /// Starts a clock on each CPU that takes a stack at every tick, if the rate is above 0; returns what it is. What was refused is
@@ -154,7 +162,8 @@ pub(super) fn open_clocks(cpus: &[u32], (kind, config): (u32, u64), rate: u32) -
 }
 
 fn open_events(cpus: &[u32], attributes: bindings::perf_event_attr, doing: &str) -> Result<Vec<OwnedFd>, Refused> {
-    cpus.iter().map(|&cpu| performance_event::open(attributes, cpu, doing)).collect()
+    let open = |&cpu: &u32| performance_event::open(attributes, cpu, doing);
+    cpus.iter().map(open).collect()
 }
 
 #[cfg(test)]
@@ -167,7 +176,8 @@ mod tests {
         assert_eq!(or_without(Ok("cpu-clock"), Part::Samples, &mut without), Some("cpu-clock"));
         assert!(without.is_empty());
         for part in [Part::Samples, Part::Faults] {
-            let refused = Refused::because("sampling CPU 0", "Permission denied");
+            let reason = "Permission denied";
+            let refused = Refused::because("sampling CPU 0", reason).with_remedy(performance_event::remedy(reason));
             assert_eq!(or_without::<()>(Err(refused), part, &mut without), None);
         }
         assert_eq!(without.len(), 2);

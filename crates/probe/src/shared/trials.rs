@@ -70,7 +70,15 @@ fn event_log() -> Result<Found, Refused> {
     }
     match refusal {
         Some(refused) if had == 0 => Err(refused),
-        _ => Ok(Found::loads(missing)),
+        _ => Ok(with_page_faults(Found::loads(missing))),
+    }
+}
+
+/// The class of page faults takes counts of them beside its programs: where those are denied, it is refused.
+fn with_page_faults(found: Found) -> Found {
+    match recorder::performance_events::try_fault_counts() {
+        Ok(()) => found,
+        Err(refused) => found.without(&format!("events of the class fault ({})", refused.reason), refused.remedy),
     }
 }
 
