@@ -11,6 +11,7 @@ use libbpf_rs::btf::BtfKind;
 use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder};
 use punctual_recording::without_error_number;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
 
 /// Programs that an object marks as optional are loaded where the kernel has the tracepoint they are for.
 fn leave_out_missing(open: &mut libbpf_rs::OpenObject) {
@@ -180,6 +181,7 @@ impl LoadedObject {
         chosen: &dyn Fn(&str) -> bool,
     ) -> Result<LoadedObject, Refused> {
         ending::refuse_if_asked()?;
+        let began = Instant::now();
         let mut optional = Vec::new();
         let mut refused = Vec::new();
         let loaded = loop {
@@ -195,7 +197,7 @@ impl LoadedObject {
         };
         let object = loaded.map_err(|error| why_refused(name, &error))?;
         if verifier::is_measuring() {
-            verifier::note(name, &bpf_words::said());
+            verifier::note(name, elf.len(), began.elapsed(), &bpf_words::said());
         }
         Ok(LoadedObject { links: Vec::new(), object, optional, unattached: Vec::new() })
     }

@@ -1,8 +1,10 @@
-//! What the verifier says about programs that it accepted: how much work it had, and how much stack they use.
+//! What the verifier says about programs that it accepted: how much work it had, and how much stack they use; and what it took
+//! to load their objects.
 
 use serde::Serialize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// For a privileged user, the kernel gives a program up after verifying this many instructions, since Linux 5.2.
 pub const MAX_INSTRUCTIONS: u64 = 1_000_000;
@@ -24,28 +26,64 @@ pub struct ProgramSize {
     pub stack: u64,
 }
 
+/// What it took to load an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectLoad {
+    /// Its name.
+    pub object: String,
+    /// Its size with everything that describes its programs, bytes.
+    pub bytes: u64,
+    /// Places in its programs that the library filled in: with maps, functions, and where this kernel has a field.
+    pub relocations: u64,
+    /// From its bytes to programs in the kernel, ns. What the library and the verifier say in detail is part of it.
+    pub took_ns: u64,
+}
+
+/// What was measured so far.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Programs, each as often as it was loaded.
+    pub programs: Vec<ProgramSize>,
+    /// Objects, each as often as it was loaded.
+    pub loads: Vec<ObjectLoad>,
+}
+
 static MEASURING: AtomicBool = AtomicBool::new(false);
-static SIZES: Mutex<Vec<ProgramSize>> = Mutex::new(Vec::new());
+static MEASURED: Mutex<Measured> = Mutex::new(Measured { programs: Vec::new(), loads: Vec::new() });
 
 /// From now on, asks the verifier about every program that is loaded.
 pub fn measure() {
     MEASURING.store(true, Ordering::Relaxed);
 }
 
-/// What it has said so far.
-pub fn take_sizes() -> Vec<ProgramSize> {
-    SIZES.lock().map(|mut sizes| std::mem::take(&mut *sizes)).unwrap_or_default()
+/// What was measured since the last call.
+pub fn take() -> Measured {
+    MEASURED.lock().map(|mut measured| std::mem::take(&mut *measured)).unwrap_or_default()
 }
 
 pub(crate) fn is_measuring() -> bool {
     MEASURING.load(Ordering::Relaxed)
 }
 
-/// Takes what was said when an object was loaded.
-pub(crate) fn note(object: &str, said: &str) {
-    if let Ok(mut sizes) = SIZES.lock() {
-        sizes.extend(sizes_in(object, said));
+/// Takes what was said when an object of this size was loaded, which took so long.
+pub(crate) fn note(object: &str, bytes: usize, took: Duration, said: &str) {
+    let load = ObjectLoad {
+        object: object.to_owned(),
+        bytes: bytes as u64,
+        relocations: relocations_in(said),
+        took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+    };
+    if let Ok(mut measured) = MEASURED.lock() {
+        measured.programs.extend(sizes_in(object, said));
+        measured.loads.push(load);
     }
+}
+
+/// How many relocations the library found. It numbers each; of one that depends on the kernel it says more later.
+fn relocations_in(said: &str) -> u64 {
+    let first_words = |line: &str| Some(line.split_once(": relo #")?.1.split_once(": ")?.1.to_owned());
+    let is_new = |words: &String| words.starts_with('<') || words.starts_with("insn #") && words.contains(" against '");
+    said.lines().filter_map(first_words).filter(is_new).count() as u64
 }
 
 fn sizes_in(object: &str, said: &str) -> Vec<ProgramSize> {
@@ -84,5 +122,20 @@ mod tests {
             stack,
         };
         assert_eq!(sizes_in("timer", said), [size("waking", 120, 40), size("switch", 7, 16)]);
+    }
+
+    /// In the words of libbpf 1.7.
+    #[test]
+    fn each_relocation_counts_once() {
+        let said = "libbpf: sec 'tp_btf/sched_switch': collecting relocation for section(3) 'tp_btf/sched_switch'\n\
+                    libbpf: sec 'tp_btf/sched_switch': relo #0: insn #5 against 'slots'\n\
+                    libbpf: prog 'switch': found map 0 (slots, sec 9, off 0) for insn #5\n\
+                    libbpf: prog 'switch': relo #0: <byte_off> [12] struct task_struct.pid (0:72 @ offset 1256)\n\
+                    libbpf: prog 'switch': relo #0: matching candidate #0 <byte_off> [98] struct task_struct.pid\n\
+                    libbpf: prog 'switch': relo #0: patched insn #7 (LDX/ST/STX) off 1256 -> 2464\n\
+                    libbpf: sec '.text': relo #1: couldn't find program in section '.text' for insn #2, skipping...\n\
+                    libbpf: .maps relo #0: map 'outer' slot [0] points to map 'inner'\n";
+        assert_eq!(relocations_in(said), 2);
+        assert_eq!(relocations_in(""), 0);
     }
 }

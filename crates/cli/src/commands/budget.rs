@@ -1,9 +1,12 @@
 //! For developers: how close each BPF program is to what a kernel accepts.
 
-use crate::output;
+use crate::look;
+use crate::output::{self, Output};
 use punctual_kernel::capabilities::Availability;
-use punctual_kernel::verifier::{self, MAX_INSTRUCTIONS, MAX_STACK, ProgramSize};
-use punctual_report::capabilities::answer::{BudgetAnswer, ProgramRow};
+use punctual_kernel::host;
+use punctual_kernel::verifier::{self, MAX_INSTRUCTIONS, MAX_STACK, Measured, ObjectLoad, ProgramSize};
+use punctual_report::answer::Failure;
+use punctual_report::capabilities::answer::{BudgetAnswer, BudgetLimits, ObjectRow, ProgramRow};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -11,51 +14,66 @@ use std::process::ExitCode;
 /// The hidden subcommand: `scripts/verifier-budget` calls it.
 pub(crate) const SUBCOMMAND: &str = "verifier-budget";
 
-/// How much of what a kernel accepts a program may use: the next kernel's verifier may find more paths in it.
-const SHARE: u64 = 2;
+/// The exit code if this user or this kernel lets no program be loaded, which says nothing of any.
+const NOT_MEASURED: u8 = 77;
 
 /// Loads every program as a trial and prints what the verifier said; exits with 1 if one is over the budget.
+///
+/// `--brief` has the largest program of each object and those close to a limit, `--json` and `--markdown` are what they are for
+/// other commands.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    let is_asked = |option: &str| words.iter().any(|word| word == option);
+    let output = Output { json: is_asked("--json"), markdown: is_asked("--markdown") };
+    look::at_the_reader(output.markdown);
     verifier::measure();
-    let mut refused = Vec::new();
-    for trial in super::capabilities::trials() {
-        let line = trial.capability();
-        if line.available == Availability::No {
-            refused.push(format!("{}: {}", line.name, line.detail));
-        }
+    let refused = load_everything();
+    let (programs, objects) = largest(verifier::take());
+    if programs.is_empty() {
+        let why = refused.first().map_or("nothing was loaded", String::as_str);
+        output.failure(&Failure::new(&format!("no BPF program was measured: {why}"), None, NOT_MEASURED));
+        return ExitCode::from(NOT_MEASURED);
     }
-    // An object may be loaded several times with different settings; the largest counts.
-    let mut largest: BTreeMap<(String, String), ProgramSize> = BTreeMap::new();
-    for size in verifier::take_sizes() {
-        let key = (size.object.clone(), size.program.clone());
-        let known = largest.entry(key).or_insert_with(|| size.clone());
+    let kernel = host::host().kernel_release.unwrap_or_default();
+    let limits = BudgetLimits { instructions: MAX_INSTRUCTIONS, stack: MAX_STACK };
+    let (objects, programs) = (objects.values().map(object_row), programs.values().map(program_row));
+    let answer = BudgetAnswer::new(&kernel, limits, objects.collect(), programs.collect(), &refused);
+    if output.json {
+        output::print(&output::pretty(&answer));
+    } else {
+        output::print_text(&answer.text(!is_asked("--brief")));
+    }
+    if answer.over_budget > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Loads and unloads whatever has a trial; returns what was refused, and why.
+fn load_everything() -> Vec<String> {
+    let lines = super::capabilities::trials().into_iter().map(|trial| trial.capability());
+    let refused = lines.filter(|line| line.available == Availability::No);
+    refused.map(|line| format!("{}: {}", line.name, line.detail)).collect()
+}
+
+/// Programs by object and name, and objects by name. Some are loaded several times with different settings: the largest counts.
+fn largest(measured: Measured) -> (BTreeMap<(String, String), ProgramSize>, BTreeMap<String, ObjectLoad>) {
+    let mut programs: BTreeMap<(String, String), ProgramSize> = BTreeMap::new();
+    for size in measured.programs {
+        let known = programs.entry((size.object.clone(), size.program.clone())).or_insert_with(|| size.clone());
         known.instructions = known.instructions.max(size.instructions);
         known.stack = known.stack.max(size.stack);
     }
-    let is_over = |size: &&ProgramSize| size.instructions > MAX_INSTRUCTIONS / SHARE || size.stack > MAX_STACK / SHARE;
-    let over = largest.values().filter(is_over).count();
-    if words.iter().any(|word| word == "--json") {
-        let programs = largest.values().map(|size| ProgramRow {
-            object: &size.object,
-            program: &size.program,
-            instructions: size.instructions,
-            stack: size.stack,
-        });
-        let answer = BudgetAnswer { programs: programs.collect(), refused: &refused, over_budget: over };
-        output::print(&output::pretty(&answer));
-    } else {
-        let rows = largest.values().map(|size| {
-            let share = format!("{:.2} %", size.instructions as f64 * 100.0 / MAX_INSTRUCTIONS as f64);
-            let mark = if is_over(&size) { "OVER" } else { "" };
-            let (instructions, stack) = (size.instructions.to_string(), size.stack.to_string());
-            vec![size.object.clone(), size.program.clone(), instructions, share, stack, mark.to_owned()]
-        });
-        let heads = ["object", "program", "instructions", "of the limit", "stack", ""];
-        output::print_text(&punctual_report::table(&heads, 2..5, rows));
-        for line in &refused {
-            output::print_more(&format!("not loaded: {line}"));
-        }
+    let mut objects: BTreeMap<String, ObjectLoad> = BTreeMap::new();
+    for load in measured.loads {
+        let known = objects.entry(load.object.clone()).or_insert_with(|| load.clone());
+        known.bytes = known.bytes.max(load.bytes);
+        known.relocations = known.relocations.max(load.relocations);
+        known.took_ns = known.took_ns.max(load.took_ns);
     }
-    // Having measured no program at all proves nothing.
-    if over > 0 || largest.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    (programs, objects)
+}
+
+fn object_row(load: &ObjectLoad) -> ObjectRow<'_> {
+    ObjectRow { object: &load.object, bytes: load.bytes, relocations: load.relocations, load_ns: load.took_ns }
+}
+
+fn program_row(size: &ProgramSize) -> ProgramRow<'_> {
+    ProgramRow { object: &size.object, program: &size.program, instructions: size.instructions, stack: size.stack }
 }

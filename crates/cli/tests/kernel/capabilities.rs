@@ -135,6 +135,15 @@ fn every_program_stays_within_its_verifier_budget() {
     assert!(programs.iter().all(|program| program["instructions"].as_u64() > Some(0)), "{programs:#?}");
     assert!(programs.iter().any(|program| program["stack"].as_u64() > Some(0)), "no program has a stack");
     assert_eq!((answer["over_budget"].as_u64(), code(&output)), (Some(0), 0), "{answer:#}");
+    let objects = answer["objects"].as_array().expect("objects");
+    assert!(objects.len() >= 3, "only {} objects were measured", objects.len());
+    for object in objects {
+        assert!(["bytes", "relocations", "load_ns"].iter().all(|of| object[*of].as_u64() > Some(0)), "{object}");
+    }
+    let brief = stdout(&run(directory.path(), &["verifier-budget", "--brief"]));
+    for object in objects {
+        assert!(brief.contains(object["object"].as_str().unwrap()), "{object} is not in\n{brief}");
+    }
     eprintln!("{} programs measured", programs.len());
 }
 

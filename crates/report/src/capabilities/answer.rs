@@ -62,6 +62,12 @@ impl Answer for CapabilitiesAnswer<'_> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetAnswer<'a> {
+    /// The kernel whose verifier it is.
+    pub kernel: &'a str,
+    /// What a kernel accepts.
+    pub limits: BudgetLimits,
+    /// What was loaded.
+    pub objects: Vec<ObjectRow<'a>>,
     /// What the verifier accepted.
     pub programs: Vec<ProgramRow<'a>>,
     /// What was not loaded, and why.
@@ -70,8 +76,32 @@ pub struct BudgetAnswer<'a> {
     pub over_budget: usize,
 }
 
+/// What a kernel accepts of one program.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BudgetLimits {
+    /// Instructions that the verifier goes through.
+    pub instructions: u64,
+    /// The stack of the deepest chain of calls, bytes.
+    pub stack: u64,
+}
+
+/// An object that was loaded.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ObjectRow<'a> {
+    /// Its name.
+    pub object: &'a str,
+    /// Its size with everything that describes its programs, bytes.
+    pub bytes: u64,
+    /// Places in its programs that were filled in when it was loaded.
+    pub relocations: u64,
+    /// How long that took at most, ns.
+    pub load_ns: u64,
+}
+
 /// A program that the verifier accepted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProgramRow<'a> {
     /// The object that contains it.

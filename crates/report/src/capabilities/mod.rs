@@ -1,3 +1,4 @@
 //! What this kernel and this user allow.
 
 pub mod answer;
+mod budget;

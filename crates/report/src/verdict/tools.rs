@@ -1,7 +1,8 @@
 //! Of what measurements need: loads, drills, devices, what this kernel and this user allow, and what is installed.
 
+use crate::capabilities::answer::BudgetAnswer;
 use crate::drill::{DrillLine, DrillReport};
-use crate::layout::{agreeing, capitalized, counted, how_often};
+use crate::layout::{agreeing, as_fine_percent, capitalized, counted, grouped, how_often};
 use crate::load::{LoadResult, LoadRow, scores_in_words};
 use punctual_device::Profile;
 use punctual_recording::format_ns;
@@ -81,6 +82,33 @@ pub fn capabilities_verdict(lacking: &[&str], limited: &[&str], is_asked: bool) 
         (names, _) => {
             format!("Not available here: {}. Measuring works all the same, with less detail.", names.join(", "))
         }
+    }
+}
+
+impl BudgetAnswer<'_> {
+    /// How close the largest program is to each limit, and how many are too close.
+    pub(crate) fn verdict(&self) -> String {
+        let largest = self.programs.iter().max_by_key(|program| program.instructions);
+        let deepest = self.programs.iter().max_by_key(|program| program.stack);
+        let (Some(largest), Some(deepest)) = (largest, deepest) else {
+            return "No BPF program was measured.".to_owned();
+        };
+        let over = match self.over_budget {
+            0 => "none takes more than half of a limit".to_owned(),
+            over => format!("{over} {} more than half of a limit", agreeing(over, "takes", "take")),
+        };
+        format!(
+            "Of {} on Linux {} {over}: `{}` takes {} of the {} instructions that the verifier goes through, and `{}` {} of {} \
+             bytes of stack.",
+            counted(self.programs.len(), "BPF program"),
+            self.kernel,
+            largest.program,
+            as_fine_percent(largest.instructions, self.limits.instructions),
+            grouped(self.limits.instructions),
+            deepest.program,
+            as_fine_percent(deepest.stack, self.limits.stack),
+            self.limits.stack,
+        )
     }
 }
 
