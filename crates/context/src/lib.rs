@@ -21,4 +21,4 @@ pub mod rialto;
 mod trials;
 
 pub use context::{Context, Form, Reservation};
-pub use trials::trials;
+pub use trials::{other_trials, trials};

@@ -3,6 +3,7 @@
 
 mod interrupt;
 
+pub(crate) use interrupt::try_out;
 pub use interrupt::{InterruptQam, Worked};
 use punctual_datapump::{Qam, QamState, Status};
 use punctual_kernel::Refused;

@@ -36,4 +36,4 @@ pub use run::run;
 pub use shared::error::{PlanError, RunError};
 pub use shared::observation::{Observation, Outcome, Step, Waiting};
 pub use shared::plan::{Plan, Policy, Via};
-pub use shared::trials::trials;
+pub use shared::trials::{other_trials, trials};

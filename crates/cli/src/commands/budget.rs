@@ -45,9 +45,10 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
     if answer.over_budget > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Loads and unloads whatever has a trial; returns what was refused, and why.
+/// Loads and unloads every object that comes with this program; returns what was refused, and why.
 fn load_everything() -> Vec<String> {
-    let lines = super::capabilities::trials().into_iter().map(|trial| trial.capability());
+    let others = punctual_probe::other_trials().into_iter().chain(punctual_context::other_trials());
+    let lines = super::capabilities::trials().into_iter().chain(others).map(|trial| trial.capability());
     let refused = lines.filter(|line| line.available == Availability::No);
     refused.map(|line| format!("{}: {}", line.name, line.detail)).collect()
 }

@@ -124,6 +124,12 @@ fn without_privilege_every_row_has_a_reason_and_nothing_is_raw() {
     }
 }
 
+/// The objects that come with the program, by the names under which they are loaded, without those of drills.
+const EVERY_OBJECT: [&str; 13] = [
+    "timer", "softirq", "foreign", "recorder", "log", "idle", "terminal", "toolkit", "device", "modem", "dsl", "radio",
+    "rialto",
+];
+
 #[test]
 fn every_program_stays_within_its_verifier_budget() {
     requires!("the verifier budget", "stages");
@@ -140,6 +146,11 @@ fn every_program_stays_within_its_verifier_budget() {
     for object in objects {
         assert!(["bytes", "relocations", "load_ns"].iter().all(|of| object[*of].as_u64() > Some(0)), "{object}");
     }
+    // What this kernel or this user refuses is said; nothing else is left out.
+    let refused = answer["refused"].as_array().expect("what was refused");
+    let has = |name: &&str| objects.iter().any(|object| object["object"] == *name);
+    let lacking: Vec<&str> = EVERY_OBJECT.into_iter().filter(|name| !has(name)).collect();
+    assert!(!refused.is_empty() || lacking.is_empty(), "{lacking:?} were not loaded, and nothing was refused");
     let brief = stdout(&run(directory.path(), &["verifier-budget", "--brief"]));
     for object in objects {
         assert!(brief.contains(object["object"].as_str().unwrap()), "{object} is not in\n{brief}");

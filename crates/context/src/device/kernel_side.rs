@@ -93,6 +93,12 @@ pub(crate) fn try_out(mode: Mode) -> Result<(), Refused> {
     side.start(scheduling::allowed_cpus().first().copied().unwrap_or(0), NEVER_NS)
 }
 
+/// The same for programs that decode.
+pub(crate) fn try_out_decoding(mode: Mode, decodes: Decodes) -> Result<(), Refused> {
+    let loaded = load_elf(mode.decoding_object(decodes), 1, &configuration(mode, 0));
+    loaded.map(drop).map_err(|refused| explain(refused, mode.needed()))
+}
+
 /// What a device's programs counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelCounts {
@@ -157,14 +163,7 @@ impl KernelSide {
                 "PREEMPT_RT kernels refuse bpf_timer: use irq, or a thread that the timer wakes (--wake timer)";
             return Err(Refused::because("making a softirq callback", reason));
         }
-        let places = per_cpu::places();
-        let configuration = Configuration {
-            steal_offset: places.steal.unwrap_or(0),
-            nesting: places.nesting,
-            wakes: u64::from(mode == Mode::Wake),
-            refuse_every,
-        };
-        let object = load_object(mode, programs, &configuration)?;
+        let object = load_object(mode, programs, &configuration(mode, refuse_every))?;
         let memory = DeviceMemory::new(object.shared_globals()?);
         let (mut decoder, mut own) = (None, None);
         match programs {
@@ -294,6 +293,16 @@ impl KernelSide {
     }
 }
 
+fn configuration(mode: Mode, refuse_every: u64) -> Configuration {
+    let places = per_cpu::places();
+    Configuration {
+        steal_offset: places.steal.unwrap_or(0),
+        nesting: places.nesting,
+        wakes: u64::from(mode == Mode::Wake),
+        refuse_every,
+    }
+}
+
 fn load_object(mode: Mode, programs: Programs<'_>, configuration: &Configuration) -> Result<LoadedObject, Refused> {
     let linked;
     let (elf, units) = match programs {
@@ -306,11 +315,15 @@ fn load_object(mode: Mode, programs: Programs<'_>, configuration: &Configuration
             (linked.as_slice(), 1)
         }
     };
-    let sizes = [("wakes", ring_bytes()), ("signal", units)];
-    LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes).map_err(|refused| match programs {
+    load_elf(elf, units, configuration).map_err(|refused| match programs {
         Programs::Own(work) => own::explain(explain(refused, mode.needed()), &punctual_kernel::said(), work),
         _ => explain(refused, mode.needed()),
     })
+}
+
+fn load_elf(elf: &[u8], units: u32, configuration: &Configuration) -> Result<LoadedObject, Refused> {
+    let sizes = [("wakes", ring_bytes()), ("signal", units)];
+    LoadedObject::load_sized("device", elf, Some(&configuration.bytes()), &sizes)
 }
 
 #[cfg(test)]

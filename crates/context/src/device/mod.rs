@@ -34,7 +34,7 @@ pub use competitor::{Competing, Competitor};
 pub use guest::{Guest, MakeGuest};
 pub use job::Job;
 pub use kernel_side::KernelCounts;
-pub(crate) use kernel_side::{Mode, try_out};
+pub(crate) use kernel_side::{Mode, try_out, try_out_decoding};
 pub use memory::{Activation, CUT, RESTED, UNOBSERVED};
 pub use phase::Phase;
 pub use punctual_datapump::{DecodingCounts, DmtSize};

@@ -89,8 +89,7 @@ impl InterruptQam {
             let reason = "PREEMPT_RT kernels refuse bpf_timer: use irq, or a thread";
             return Err(Refused::because("making a softirq callback", reason));
         }
-        let mut object = LoadedObject::load("modem", object_bytes(is_callback), None)
-            .map_err(|refused| explain(refused, needed(is_callback)))?;
+        let mut object = load(is_callback)?;
         let memory = Arc::new(object.shared_globals()?);
         let record = memory.at::<Record>(0, 1).as_ptr();
         // SAFETY: within the mapping (`at` checked); the programs are not attached yet.
@@ -197,6 +196,17 @@ impl InterruptQam {
     fn record(&self) -> *mut Record {
         self.memory.at::<Record>(0, 1).as_ptr()
     }
+}
+
+/// Loads the programs, without attaching them yet.
+fn load(is_callback: bool) -> Result<LoadedObject, Refused> {
+    LoadedObject::load("modem", object_bytes(is_callback), None)
+        .map_err(|refused| explain(refused, needed(is_callback)))
+}
+
+/// Loads the programs for interrupts or softirq callbacks, and unloads them again.
+pub(crate) fn try_out(is_callback: bool) -> Result<(), Refused> {
+    load(is_callback).map(drop)
 }
 
 fn object_bytes(is_callback: bool) -> &'static [u8] {

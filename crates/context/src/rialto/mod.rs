@@ -27,6 +27,8 @@ use std::thread::JoinHandle;
 use time::Time;
 
 const NAME: &str = "rialto";
+/// What is refused if it cannot be had.
+const STARTING: &str = "starting Rialto's scheduler";
 /// The name of the socket, in the abstract namespace: it goes away with the serving process.
 const PLACE: &str = "punctual-rialto";
 const CPU: u32 = 0;
@@ -50,19 +52,34 @@ const SINCE: &str = "6.12";
 /// # Errors
 /// More than one CPU, a kernel without sched_ext, or a PID namespace.
 pub fn check() -> Result<(), Refused> {
-    let doing = "starting Rialto's scheduler";
-    if kernel_record_has("sched_ext_ops", "name") != Some(true) {
-        // Every kernel that describes its records has this one.
-        let is_described = kernel_record_has("task_struct", "tgid") == Some(true);
-        let missing = match is_older_than(SINCE) {
-            true => Missing::new("sched_ext", Some(SINCE)),
-            false if !is_described => Missing::new("type information (BTF), which tells of sched_ext", None),
-            false => Missing::new("sched_ext: it was built without CONFIG_SCHED_CLASS_EXT", None),
-        };
-        return Err(Refused::lacking(doing, missing));
+    check_kernel()?;
+    kernels_numbers(STARTING)?;
+    one_cpu(STARTING, cpus::online().len())
+}
+
+fn check_kernel() -> Result<(), Refused> {
+    if kernel_record_has("sched_ext_ops", "name") == Some(true) {
+        return Ok(());
     }
-    kernels_numbers(doing)?;
-    one_cpu(doing, cpus::online().len())
+    // Every kernel that describes its records has this one.
+    let is_described = kernel_record_has("task_struct", "tgid") == Some(true);
+    let missing = match is_older_than(SINCE) {
+        true => Missing::new("sched_ext", Some(SINCE)),
+        false if !is_described => Missing::new("type information (BTF), which tells of sched_ext", None),
+        false => Missing::new("sched_ext: it was built without CONFIG_SCHED_CLASS_EXT", None),
+    };
+    Err(Refused::lacking(STARTING, missing))
+}
+
+/// Loads the programs, without attaching them yet.
+fn load() -> Result<LoadedObject, Refused> {
+    LoadedObject::load(NAME, include_bytes!(concat!(env!("OUT_DIR"), "/rialto.bpf.o")), None)
+}
+
+/// Loads the programs and unloads them again, however many CPUs there are.
+pub(crate) fn try_out() -> Result<(), Refused> {
+    check_kernel()?;
+    load().map(drop)
 }
 
 /// Its programs know processes and threads by the kernel's numbers: with others, the time would be given to somebody else.
@@ -90,15 +107,13 @@ impl Scheduler {
     /// What the kernel refused; that another process is serving.
     pub fn start() -> Result<Scheduler, Refused> {
         check()?;
-        let doing = "starting Rialto's scheduler";
-        let failed = |error: std::io::Error| Refused::because(doing, punctual_kernel::plain(&error));
+        let failed = |error: std::io::Error| Refused::because(STARTING, punctual_kernel::plain(&error));
         let address = SocketAddr::from_abstract_name(PLACE).map_err(failed)?;
         let listener = UnixListener::bind_addr(&address).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => Refused::because(doing, "another process holds its name"),
+            std::io::ErrorKind::AddrInUse => Refused::because(STARTING, "another process holds its name"),
             _ => failed(error),
         })?;
-        let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/rialto.bpf.o"));
-        let mut object = LoadedObject::load(NAME, bytes, None)?;
+        let mut object = load()?;
         let record = Record::of(&object)?;
         object.attach_struct_ops("rialto_ops")?;
         let time = Arc::new(Time::new());

@@ -133,6 +133,11 @@ pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
     Ok(load(&Selection::default(), false)?.0.left_out())
 }
 
+/// The same with everything that they can be asked for, which is more for a verifier to go through.
+pub(crate) fn try_out_whole() -> Result<Vec<String>, Refused> {
+    Ok(load(&Selection::of_everybody(), true)?.0.left_out())
+}
+
 /// The programs in the kernel, attached; they leave it when this is dropped.
 pub struct Programs {
     /// Those that the flight recorder's programs go on with are not attached themselves.

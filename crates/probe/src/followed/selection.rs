@@ -40,6 +40,11 @@ impl Selection {
         Selection { threads, ..Selection::default() }
     }
 
+    /// Everybody, in each way that makes a difference to the programs.
+    pub(super) fn of_everybody() -> Selection {
+        Selection { names: Regex::new(".").into_iter().collect(), command: true, ..Selection::default() }
+    }
+
     /// Adds whoever has a name that this regular expression matches somewhere.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
-use crate::{eventlog, followed, idle, recorder, terminal};
+use crate::{eventlog, followed, idle, recorder, terminal, toolkit};
 use punctual_kernel::features::{MIN_KERNEL, first_with};
 use punctual_kernel::{Found, Missing, Refused, Trial};
 use punctual_recording::EventClass;
@@ -40,6 +40,18 @@ pub fn trials() -> Vec<Trial> {
             first_with(terminal::NEEDED),
             || loads(terminal::try_out()?),
         ),
+    ]
+}
+
+/// What else of this crate's programs can be loaded, for which `capabilities` has no row.
+pub fn other_trials() -> Vec<Trial> {
+    vec![
+        Trial::new("followed threads, by name and with places", "record --comm, reserve", MIN_KERNEL, || {
+            loads(followed::programs::try_out_whole()?)
+        }),
+        Trial::new("events of toolkits", "interact --toolkit", MIN_KERNEL, || {
+            toolkit::try_out().map(|()| Found::loads(Vec::new()))
+        }),
     ]
 }
 

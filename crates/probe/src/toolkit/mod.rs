@@ -10,4 +10,5 @@ mod libraries;
 mod programs;
 mod stop;
 
+pub(crate) use programs::try_out;
 pub use programs::{Attached, HandedOn, ToolkitWatch};

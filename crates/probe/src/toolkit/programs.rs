@@ -110,6 +110,16 @@ pub struct ToolkitWatch {
     _statistics: Option<OwnedFd>,
 }
 
+/// Loads the programs, without attaching them yet.
+fn load() -> Result<LoadedObject, Refused> {
+    LoadedObject::load_sized("toolkit", OBJECT, None, &[("event_rings", cpus::possible() as u32)])
+}
+
+/// Loads the programs and unloads them again.
+pub(crate) fn try_out() -> Result<(), Refused> {
+    load().map(drop)
+}
+
 impl ToolkitWatch {
     /// Loads the programs; [`ToolkitWatch::look`] attaches them to a program.
     ///
@@ -124,7 +134,7 @@ impl ToolkitWatch {
             return Err(Refused::because(doing, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)"));
         }
         let possible = cpus::possible();
-        let mut object = LoadedObject::load_sized("toolkit", OBJECT, None, &[("event_rings", possible as u32)])?;
+        let mut object = load()?;
         let memory = object.shared_array("event_rings")?;
         // Panics now rather than later if a ring is smaller than the records say.
         let _ = memory.at::<EventRing>(0, possible);
