@@ -54,7 +54,7 @@ const INNARDS: [&str; 12] = [
     "invalid bpf_context",
     "BPF_STX",
     "CO-RE",
-    "relocation",
+    "relocation ",
     "extern (func ksym)",
     "(os error",
     "vmlinux BTF",
@@ -161,7 +161,7 @@ fn refusal(printed: &Printed, reason: &str) -> Verdict {
         Some(_) if lines.len() > 1 => {
             Verdict::Wrong(format!("it refuses in {} lines: {}", lines.len(), printed.first_line()))
         }
-        Some(error) if !says(error, reason) => {
+        Some(error) if !says(&printed.stderr, reason) => {
             let error: String = error.chars().take(200).collect();
             Verdict::Wrong(format!("it refuses without the reason (/{reason}/): {error}"))
         }

@@ -1,5 +1,7 @@
 //! What a right result is, for each command.
 
+use super::answer::{Counted, json, list};
+use super::budget;
 use super::cell::Printed;
 use punctual_recording::{
     Outcome, Recording, Stage, count_log_rows, for_each_interaction_part, read_activation_document, read_gap_document,
@@ -45,6 +47,9 @@ pub(crate) enum Check {
     Inputs,
     /// An answer in JSON that has something wherever the entry says.
     Answer,
+    /// `verifier-budget --json`.
+    #[serde(rename = "verifier budget")]
+    Budget,
     /// Any text.
     Text,
 }
@@ -59,8 +64,6 @@ const AWAKE_BY_HOST: u64 = 4;
 
 /// No more of a value is shown, characters.
 const MAX_SHOWN: usize = 40;
-
-type Counted = Result<String, String>;
 
 impl Check {
     /// Checks a result, whose answer must have something at each of `told`; without `whole`, only what must be there all
@@ -90,6 +93,7 @@ impl Check {
             Check::Timers => timers(printed),
             Check::Device => device(path, by_host),
             Check::Inputs => inputs(path, whole),
+            Check::Budget => budget::check(printed),
             Check::BothRecordings => {
                 let both = [path.join("idle.punctual"), path.join("loaded.punctual")];
                 let one = |path| wakeups(path, through_timer(), true);
@@ -101,15 +105,6 @@ impl Check {
             Check::Text => Ok(format!("{} lines", printed.stdout.lines().count())),
         }
     }
-}
-
-pub(super) fn json(printed: &Printed) -> Result<Value, String> {
-    serde_json::from_str(&printed.stdout).map_err(|error| format!("it answers no JSON: {error}"))
-}
-
-pub(super) fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a Vec<Value>, String> {
-    let list = answer[name].as_array().filter(|list| !list.is_empty());
-    list.ok_or_else(|| format!("the answer has nothing under {name}"))
 }
 
 /// Whether a value says something: it is neither nothing, nor no, nor 0.

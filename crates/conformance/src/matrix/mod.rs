@@ -2,6 +2,8 @@
 //!
 //! The table is `matrix.toml`. [`plan()`] lists what is booted, [`Trial::run`] boots it and judges each [`Cell`].
 
+mod answer;
+mod budget;
 mod cell;
 mod checks;
 mod costs;
@@ -15,6 +17,7 @@ mod promises;
 mod rowless;
 mod script;
 mod trial;
+mod version;
 
 pub use cell::{Cell, Verdict};
 pub use document::{BEGIN, END, rewrite, table as document_table};

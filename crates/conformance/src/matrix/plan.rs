@@ -2,6 +2,7 @@
 
 use super::checks::Check;
 use super::expected::{Expected, NAMES_A_VERSION};
+use super::version::series;
 use punctual_lab::table::Kernel;
 use serde::Deserialize;
 
@@ -130,12 +131,6 @@ pub fn scripts() -> Vec<String> {
 /// The names of the commands' rows, in their order.
 pub(super) fn row_names() -> Vec<String> {
     table().command.into_iter().map(|command| command.name).collect()
-}
-
-/// `6.12.117-1`, `5.15`: the first two numbers.
-fn series(version: &str) -> (u64, u64) {
-    let mut numbers = version.split(|character: char| !character.is_ascii_digit()).filter_map(|part| part.parse().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// A kernel and a variant that are booted together.
@@ -307,6 +302,17 @@ mod tests {
         }
         assert!(table.drill.iter().all(|drill| crate::truth::CULPRITS.iter().any(|known| known.drill == drill.name)));
         assert!(boots().len() > kernels().len());
+    }
+
+    #[test]
+    fn a_command_that_some_kernels_suffice_for_is_tried_on_their_plain_variant() {
+        let table = table();
+        let tried = |name: &str| -> Vec<String> {
+            let command = table.command.iter().find(|command| command.name == name).unwrap();
+            boots().iter().filter(|boot| boot.has(command)).map(Boot::name).collect()
+        };
+        assert_eq!(tried("verifier budget"), ["5.10", "6.1", "6.12", "newest"]);
+        assert_eq!(tried("record").len(), boots().len());
     }
 
     #[test]

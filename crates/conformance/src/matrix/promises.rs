@@ -1,7 +1,7 @@
 //! Whether `punctual capabilities` promises what works, and nothing else.
 
+use super::answer::{json, list};
 use super::cell::{Cell, Printed, Verdict};
-use super::checks::{json, list};
 use super::plan::table;
 use serde_json::Value;
 use std::collections::BTreeMap;
