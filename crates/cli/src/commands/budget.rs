@@ -49,13 +49,17 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 fn load_everything() -> Vec<String> {
     let others = punctual_probe::other_trials().into_iter().chain(punctual_context::other_trials());
     let lines = super::capabilities::trials().into_iter().chain(others).map(|trial| trial.capability());
-    let refused = lines.filter(|line| line.available == Availability::No);
+    // Of a row that is limited, some programs may not have been loaded.
+    let refused = lines.filter(|line| line.available == Availability::No || !line.missing.is_empty());
     refused.map(|line| format!("{}: {}", line.name, line.detail)).collect()
 }
 
-/// Programs by object and name, and objects by name. Some are loaded several times with different settings: the largest counts.
-fn largest(measured: Measured) -> (BTreeMap<(String, String), ProgramSize>, BTreeMap<String, ObjectLoad>) {
-    let mut programs: BTreeMap<(String, String), ProgramSize> = BTreeMap::new();
+/// Programs by object and name.
+type Programs = BTreeMap<(String, String), ProgramSize>;
+
+/// Programs, and objects by name. Some are loaded several times with different settings: the largest counts.
+fn largest(measured: Measured) -> (Programs, BTreeMap<String, ObjectLoad>) {
+    let mut programs = Programs::new();
     for size in measured.programs {
         let known = programs.entry((size.object.clone(), size.program.clone())).or_insert_with(|| size.clone());
         known.instructions = known.instructions.max(size.instructions);
