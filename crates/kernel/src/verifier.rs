@@ -22,7 +22,8 @@ pub struct ProgramSize {
     pub program: String,
     /// Instructions that the verifier went through: those of all paths, and those of a loop again and again.
     pub instructions: u64,
-    /// The stack of the deepest chain of calls, bytes.
+    /// The stack of the deepest chain of calls, where the kernel tells it (from 7.0 on); else that of the function that uses
+    /// most, bytes.
     pub stack: u64,
 }
 
@@ -93,9 +94,7 @@ fn sizes_in(object: &str, said: &str) -> Vec<ProgramSize> {
         if let Some(name) = line.strip_prefix("prog '").filter(|_| line.contains("-- BEGIN PROG LOAD LOG --")) {
             (program, stack) = (name.split('\'').next().unwrap_or_default(), 0);
         } else if let Some(depths) = line.strip_prefix("stack depth ") {
-            // One for each function: `64+0+16`, and since Linux 7.0 the deepest chain behind it.
-            let depths = depths.split_whitespace().next().unwrap_or_default();
-            stack = depths.split('+').filter_map(|depth| depth.parse::<u64>().ok()).sum();
+            stack = stack_in(depths);
         } else if let Some(instructions) = line.strip_prefix("processed ").and_then(|rest| rest.split(' ').next())
             && let Ok(instructions) = instructions.parse()
         {
@@ -103,6 +102,15 @@ fn sizes_in(object: &str, said: &str) -> Vec<ProgramSize> {
         }
     }
     sizes
+}
+
+/// One for each function: `64+0+16`, and since Linux 7.0 the deepest chain behind them: ` max 80`. Functions that do not call each
+/// other are never on the stack together, so their sum says nothing.
+fn stack_in(depths: &str) -> u64 {
+    let mut words = depths.split_whitespace();
+    let functions = words.next().unwrap_or_default();
+    let largest = functions.split('+').filter_map(|depth| depth.parse::<u64>().ok()).max().unwrap_or(0);
+    words.last().and_then(|chain| chain.parse().ok()).unwrap_or(largest)
 }
 
 #[cfg(test)]
@@ -121,7 +129,14 @@ mod tests {
             instructions,
             stack,
         };
-        assert_eq!(sizes_in("timer", said), [size("waking", 120, 40), size("switch", 7, 16)]);
+        assert_eq!(sizes_in("timer", said), [size("waking", 120, 32), size("switch", 7, 16)]);
+    }
+
+    #[test]
+    fn a_chain_of_calls_counts_where_it_is_told() {
+        assert_eq!(stack_in("64+0+16"), 64);
+        assert_eq!(stack_in("64+0+16 max 80"), 80);
+        assert_eq!(stack_in(""), 0);
     }
 
     /// In the words of libbpf 1.7.
