@@ -82,7 +82,7 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
     // Those that begin and end where that is only assumed are not sure; older recordings count some of them on both sides.
     let unsure = recorder.requests.unwrap_or(0).saturating_sub(sure).max(assumed);
     if unsure > 0 {
-        words += &format!("; {} may include a wait for the next request", grouped(unsure));
+        words += &format!("; {} may include a wait for the next request, or leave out the one for the answer", grouped(unsure));
     }
     if maybe_parts > 0 {
         words += &format!(
@@ -148,12 +148,12 @@ mod tests {
         let unsure = RecorderSummary { requests: Some(1_103), without_end: 3, cut_requests: 1, ..whole.clone() };
         assert_eq!(
             told(&unsure),
-            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 103 may include a wait for the next request; another 4 were not followed to the end"
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 103 may include a wait for the next request, or leave out the one for the answer; another 4 were not followed to the end"
         );
         let both = RequestTimes { assumed: 1_000, ..times };
         assert_eq!(
             told(&RecorderSummary { request_times: Some(both), ..whole.clone() }),
-            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 1,000 may include a wait for the next request"
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 1,000 may include a wait for the next request, or leave out the one for the answer"
         );
         let few = RecorderSummary { request_times: Some(RequestTimes { p99_ns: None, ..times }), ..whole.clone() };
         assert_eq!(told(&few), "p50 1.20 ms, longest 31.0 ms");
@@ -161,7 +161,7 @@ mod tests {
         let parts = RecorderSummary { requests: Some(126), request_times: Some(parts), ..whole.clone() };
         assert_eq!(
             told(&parts),
-            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 126 may include a wait for the next request; 126 may be only parts of requests"
+            "p50 1.20 ms, p99 8.31 ms, longest 31.0 ms; 126 may include a wait for the next request, or leave out the one for the answer; 126 may be only parts of requests"
         );
         let behind = RequestTimes { without_timer: 813, late_from_due: 402, maybe_several: 1, ..times };
         assert_eq!(
