@@ -4,6 +4,7 @@ mod answer;
 mod asked;
 mod begun;
 mod classifier;
+mod counted;
 mod file_locks;
 mod had_again;
 mod holder;

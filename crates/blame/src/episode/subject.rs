@@ -17,6 +17,8 @@ pub(crate) struct Subject<'a> {
     /// Whether its timer is due, or somebody wakes it, when its time begins: then it does not sleep on. That holds for
     /// the late thread, and for nobody who is waited for.
     pub(crate) is_due: bool,
+    /// For one that another thread waits for, when it had done what that one waited for, ns; `None` if that is not seen.
+    pub(crate) answers_ns: Option<u64>,
 }
 
 impl<'a> Subject<'a> {
@@ -32,6 +34,7 @@ impl<'a> Subject<'a> {
             end_ns: episode.end_ns,
             stage: episode.stage,
             is_due: true,
+            answers_ns: None,
         }
     }
 }

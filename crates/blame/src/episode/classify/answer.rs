@@ -1,6 +1,7 @@
 //! Who ends a wait for another thread. Whoever wakes the thread counts only if that is what it waited for.
 
 use super::classifier::{Blamed, Classifier, LOOK_NS};
+use super::counted::Counted;
 use super::holder::{sleepers_call, waker_ends};
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
@@ -63,7 +64,13 @@ impl Classifier<'_> {
 
     /// How the wait ended; if a kernel worker ended it, `woken_by` may be the event by which it was given the work.
     pub(super) fn end(&self, woken_by: &Event) -> End {
-        match self.of_several(woken_by, self.direct_end(woken_by)) {
+        let end = match self.counted(woken_by) {
+            Counted::NotTold => self.of_several(woken_by, self.direct_end(woken_by)),
+            Counted::Itself => self.direct_end(woken_by),
+            Counted::Later(last) => self.direct_end(last),
+            Counted::NotSeen => End::NotBy("it served others meanwhile".to_owned()),
+        };
+        match end {
             End::By(tid) => self.behind_poller(woken_by, tid),
             end => end,
         }

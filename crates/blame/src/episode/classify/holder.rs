@@ -333,6 +333,7 @@ impl<'a> Classifier<'a> {
                 end_ns: span.end_ns,
                 stage: if self.subject.stage == Stage::Request { Stage::Request } else { Stage::Response },
                 is_due: false,
+                answers_ns: waker.filter(|_| kind == Kind::Wait).and_then(|waker| self.answers_ns(span, waker)),
             },
             place: waker.filter(|_| kind == Kind::Lock).map(|waker| (waker.lock_waking().place, self.position(waker))),
         })

@@ -18,7 +18,7 @@ const TAKE_NS: u64 = 1_000_000;
 /// The kernel's names for its threads that serve softirqs; and for those that serve timers with PREEMPT_RT.
 const SERVE_SOFTIRQS: [&str; 2] = ["ksoftirqd/", "ktimers/"];
 /// How many waits in a row of one loop are looked through ...
-const MAX_WAITS: usize = 64;
+pub(super) const MAX_WAITS: usize = 64;
 /// ... and how many wakings for who was asked: whoever was asked before those counts as asked by nobody.
 pub(super) const MAX_WAKINGS: usize = 64;
 /// How many wakings on each side of a wait are looked through for who tells that loop about things.
@@ -263,7 +263,8 @@ pub(crate) fn teller(event: &Event) -> Option<u32> {
     }
 }
 
-fn is_from(event: &Event, tid: u32) -> bool {
+/// Whether a waking is this thread's.
+pub(super) fn is_from(event: &Event, tid: u32) -> bool {
     teller(event) == Some(tid)
 }
 

@@ -1,0 +1,167 @@
+//! Which wait of an event loop was for the answer that another thread waits for. A loop that serves several is told of
+//! their requests meanwhile, takes those, and waits on: whoever told it of them was not waited for.
+
+use super::answer::End;
+use super::classifier::Classifier;
+use super::several::{MAX_WAITS, MAX_WAKINGS, is_from, teller};
+use crate::episode::span::{Doing, StateSpan};
+use punctual_recording::episode::{Call, Event, IN_INTERRUPT};
+
+/// How many questions to one thread, each asked as that one had answered the one before, are looked through.
+const MAX_QUESTIONS: usize = 256;
+
+/// Which wait says whom a loop waited for.
+pub(super) enum Counted<'a> {
+    /// The rule does not apply: this is no loop that another thread waits for.
+    NotTold,
+    /// This one.
+    Itself,
+    /// A later one: whoever ended that had been asked before.
+    Later(&'a Event),
+    /// None that is seen: the loop served others meanwhile.
+    NotSeen,
+}
+
+/// When a loop asked a thread for what that one told it later.
+struct Question<'a> {
+    at_ns: u64,
+    /// What had woken the loop before.
+    begun_by: Option<&'a Event>,
+    /// Whether that was the thread itself, or is not seen: then the loop may have answered it instead.
+    may_be_reply: bool,
+}
+
+impl<'a> Classifier<'a> {
+    /// When whoever is waited for in a span had done that, if it is seen.
+    pub(super) fn answers_ns(&self, span: &StateSpan, waker: &Event) -> Option<u64> {
+        // What an interrupt ended, somebody else ends later.
+        let is_end = matches!(span.doing, Doing::Blocked { .. }) && waker.context & IN_INTERRUPT == 0;
+        is_end.then(|| match self.counted(waker) {
+            Counted::Later(last) => last.at_ns,
+            Counted::NotTold | Counted::Itself | Counted::NotSeen => waker.at_ns,
+        })
+    }
+
+    /// Which wait counts in place of one that ended like this. The last one before the loop answers was for whoever ended that; so were
+    /// those before it, back to where the loop asked that one. The wait before that was for whoever ended it, and so on back.
+    pub(super) fn counted(&self, woken_by: &Event) -> Counted<'a> {
+        let Some(answers_ns) = self.subject.answers_ns else { return Counted::NotTold };
+        let is_its = woken_by.value == u64::from(self.subject.tid) && woken_by.at_ns < answers_ns;
+        if !is_its || !is_of_loop(woken_by) {
+            return Counted::NotTold;
+        }
+        let ends = self.index.wakings_of(self.subject.tid, woken_by.at_ns, answers_ns);
+        let Some(last) = ends.iter().copied().rfind(|end| is_of_loop(end)) else { return Counted::NotTold };
+        if last == woken_by {
+            return self.counts_as_last(last);
+        }
+        let (own, of_last) = (self.direct_end(woken_by), self.direct_end(last));
+        if self.are_alike(woken_by, &own, last, &of_last) {
+            return Counted::Itself;
+        }
+        let mut end = last;
+        for _ in 0..MAX_WAITS {
+            let End::By(tid) = self.direct_end(end) else { return Counted::NotSeen };
+            let question = self.question(tid, end).filter(|_| self.is_asked_for_it(tid, end));
+            let Some(question) = question else { return Counted::NotSeen };
+            if end == woken_by {
+                return Counted::Itself;
+            }
+            match question.begun_by.filter(|begun_by| begun_by.at_ns >= woken_by.at_ns) {
+                Some(begun_by) => end = begun_by,
+                None => return Counted::Later(end),
+            }
+        }
+        Counted::NotSeen
+    }
+
+    /// The same of the last wait before the answer. An answer that comes while the loop is awake wakes nobody: if another one may have
+    /// sent it, and whoever woke the loop last was not asked, nobody is known to have been waited for.
+    fn counts_as_last(&self, last: &'a Event) -> Counted<'a> {
+        match self.direct_end(last) {
+            End::By(tid) if !self.is_asked_for_it(tid, last) && self.may_be_answered_by_another(tid, last) => {
+                Counted::NotSeen
+            }
+            End::By(_) => Counted::Itself,
+            _ => Counted::NotTold,
+        }
+    }
+
+    /// Whether what ended an earlier wait of the loop is of the same kind as what ended the last: two timers, or one thread that was
+    /// asked for both, or that sent one thing after another and was asked for nothing in between.
+    fn are_alike(&self, woken_by: &Event, own: &End, last: &Event, of_last: &End) -> bool {
+        match (own, of_last) {
+            (End::Timer, End::Timer) | (End::Device, End::Device) | (End::Network, End::Network) => true,
+            (End::By(one), End::By(other)) if one == other => {
+                !self.is_asked(*one, self.subject.tid, woken_by.at_ns, last.at_ns)
+                    || self.is_asked_for_it(*one, woken_by)
+                    || self.is_asked_for_it(*one, last)
+            }
+            _ => false,
+        }
+    }
+
+    /// When the loop asked a thread for what ended one of its waits: first, since that one told it something. One that tells it several
+    /// things in a row was asked for the first of them.
+    fn question(&self, tid: u32, end: &Event) -> Option<Question<'a>> {
+        let server = self.subject.tid;
+        let mut until_ns = end.at_ns;
+        for _ in 0..MAX_WAITS {
+            let told_ns = self.answered_ns(tid, server, until_ns);
+            let asks = self.index.wakings_of(tid, told_ns, until_ns);
+            if let Some(asks) = asks.iter().find(|event| is_from(event, server)) {
+                let before = self.index.wakings_of(server, 0, asks.at_ns.saturating_add(1));
+                let begun_by = before.iter().copied().rfind(|event| is_of_loop(event));
+                let may_be_reply = begun_by.is_none_or(|begun_by| is_from(begun_by, tid));
+                return Some(Question { at_ns: asks.at_ns, begun_by, may_be_reply });
+            }
+            if told_ns == 0 {
+                break;
+            }
+            until_ns = told_ns;
+        }
+        None
+    }
+
+    /// Whether the loop is seen to have asked a thread, and not only to have answered it. What it sends to whoever has just told it
+    /// something may be either: it is a question if the first of such a row was one, asked while the answer was waited for.
+    fn is_asked_for_it(&self, tid: u32, end: &Event) -> bool {
+        let before = self.index.wakings_of(self.subject.tid, 0, self.subject.start_ns.saturating_add(1));
+        let first_ns = before.iter().rfind(|event| is_of_loop(event)).map_or(0, |begun_by| begun_by.at_ns);
+        let mut end = end;
+        for number in 0..MAX_QUESTIONS {
+            let question = self.question(tid, end).filter(|question| number == 0 || question.at_ns >= first_ns);
+            match question {
+                Some(Question { may_be_reply: true, begun_by: Some(begun_by), .. }) => end = begun_by,
+                question => return question.is_some_and(|question| !question.may_be_reply),
+            }
+        }
+        false
+    }
+
+    /// Whether another thread that was asked had a CPU, or came to want one, since a waking of the loop: it may have sent the answer.
+    fn may_be_answered_by_another(&self, tid: u32, last: &Event) -> bool {
+        let server = self.subject.tid;
+        let until_ns = self.subject.answers_ns.unwrap_or(last.at_ns);
+        let wakings = self.index.wakings_by(server, 0, last.at_ns).iter().rev().take(MAX_WAKINGS);
+        let mut asked = wakings.filter(|event| teller(event) == Some(server)).map(|event| event.value as u32);
+        asked.any(|other| {
+            let is_awake = || {
+                let woken = self.index.wakings_of(other, last.at_ns, until_ns);
+                self.is_awake(other, last.at_ns) || !woken.is_empty()
+            };
+            let owes = || self.owes(other, server, last.at_ns) && self.is_question(other, last);
+            other != tid && owes() && is_awake()
+        })
+    }
+
+    fn is_question(&self, tid: u32, end: &Event) -> bool {
+        self.question(tid, end).is_some_and(|question| !question.may_be_reply)
+    }
+}
+
+/// Whether a thread had waited for several things in one call.
+fn is_of_loop(woken_by: &Event) -> bool {
+    let is_poll = |call| matches!(call, Call::Poll | Call::Restart);
+    woken_by.wait_end().is_some_and(|end| is_poll(end.sleeper) && end.descriptor.is_none())
+}
