@@ -11,6 +11,7 @@ mod holder;
 mod inside;
 mod interrupted;
 mod kernel_locks;
+mod limits;
 mod polled;
 mod preempted;
 mod queued;

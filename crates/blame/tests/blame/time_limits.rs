@@ -3,7 +3,7 @@
 
 use crate::beginnings::{is_untold, timer_wakes};
 use crate::support::requests::{READ, parts};
-use crate::support::{ENDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, awaited_parts};
+use crate::support::{ENDER_NOT_SEEN, HOLDER_NOT_SEEN, INTERRUPT, Story, VICTIM, VICTIM_RUNS, awaited_parts};
 use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{Call, EventKind, LockWaking, ONE_POLLED, WaitEnd, WakingAct, WordState};
 use punctual_recording::{Episode, Stage};
@@ -59,6 +59,41 @@ fn a_sleep_is_a_sleep() {
         let told = awaited_parts(&episode);
         assert!(ns_of(&told, Kind::Sleep) >= slept_ns, "{told:?}");
     }
+}
+
+/// A thread that is waited for waits for a word up to a limit of 5 ms; then it runs, wakes the holder by a word at a `place`, and works on.
+fn wakes_by(place: u32) -> Episode {
+    let mut story = Story::new(WAITER, 8_000);
+    story.episode.stage = Stage::Request;
+    story.switch(1_010, HOLDER, WAITS, 2);
+    story.event(6_010, EventKind::TimerBegin, INTERRUPT, 0, 6_010_000, 4);
+    story.event(6_011, EventKind::Waking, INTERRUPT, VICTIM.into(), told(WakingAct::Else, 100) | 120, 2);
+    story.event(6_012, EventKind::TimerEnd, INTERRUPT, 0, 0, 4);
+    story.switch(6_013, IDLE, WAITS, 0);
+    story.switch(6_020, WAITER, 0, 1);
+    story.event(6_200, EventKind::Waking, 0, HOLDER.0.into(), told(WakingAct::WakesWord, place) | 120, 1);
+    story.switch(8_000, IDLE, WAITS, 0);
+    story.episode
+}
+
+#[test]
+fn whoever_lets_go_of_what_it_waited_for_up_to_a_limit_waited_for_a_lock() {
+    for place in [100, 101, 98] {
+        let told = awaited_parts(&wakes_by(place));
+        let lock = told.iter().find(|part| part.kind == Kind::Lock).expect("a lock");
+        assert_eq!((&lock.who, ns_of(&told, Kind::Sleep)), (&HOLDER_NOT_SEEN, 0), "{told:?}");
+        assert!(lock.ns == lock.unknown_ns && lock.ns >= 4_990_000, "{told:?}");
+    }
+}
+
+#[test]
+fn a_word_beside_may_be_of_the_same_lock_and_one_elsewhere_is_not() {
+    let told = awaited_parts(&wakes_by(123));
+    let unseen = told.iter().find(|part| part.who == ENDER_NOT_SEEN).expect("nobody is named");
+    assert!(unseen.ns == unseen.unknown_ns && unseen.ns >= 4_990_000, "{told:?}");
+    assert_eq!(ns_of(&told, Kind::Sleep) + ns_of(&told, Kind::Lock), 0, "{told:?}");
+    let told = awaited_parts(&wakes_by(300));
+    assert!(ns_of(&told, Kind::Sleep) >= 4_990_000, "{told:?}");
 }
 
 /// After a sleep of its own, a server polls the only connection that it accepted up to a limit, as a loop with a tick does: nothing tells that a request was

@@ -2,7 +2,7 @@
 
 use super::classifier::{Blamed, Classifier, LOOK_NS};
 use super::counted::Counted;
-use super::holder::{sleepers_call, waker_ends};
+use super::holder::{self, sleepers_call, waker_ends};
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;
@@ -31,6 +31,8 @@ pub(super) enum End {
     By(u32),
     /// A timer.
     Timer,
+    /// A timer, and it waited for a lock of the program.
+    Lock,
     /// A device.
     Device,
     /// A packet, and who sent it is not known.
@@ -82,7 +84,7 @@ impl Classifier<'_> {
         if woken_by.context & IN_INTERRUPT != 0 {
             return match (timer_due(self.index, woken_by), self.after_time_limits(woken_by)) {
                 (Some(_), Some(tid)) => End::By(tid),
-                (Some(_), None) => End::Timer,
+                (Some(_), None) => self.at_limit(woken_by),
                 (None, _) => End::Device,
             };
         }
@@ -168,7 +170,7 @@ impl Classifier<'_> {
 
     /// For one that was woken in vain, the waking after which it did not wait on at once, and whether on the way there
     /// one thread woke it twice in a row.
-    fn ended_at_last(&self, woken_by: &Event) -> Option<(&Event, bool)> {
+    pub(super) fn ended_at_last(&self, woken_by: &Event) -> Option<(&Event, bool)> {
         let (mut last, mut is_repeated) = (None, false);
         for _ in 0..MAX_IN_VAIN {
             let before = last.unwrap_or(woken_by);
@@ -269,6 +271,9 @@ impl Classifier<'_> {
             }
             End::Timer if is_sleep || is_queued || !self.subject.is_due => Blamed::new(Kind::Sleep, by),
             End::Timer => not_seen(Awaited::Ender, "the wait ended by its time limit".to_owned()),
+            End::Lock => {
+                holder::not_seen("the wait ended by its time limit, and then it let the lock go itself".to_owned())
+            }
             End::Device => self.own_request(span, woken_by).unwrap_or_else(|| Blamed::new(Kind::Io, by)),
             End::Network => not_seen(NETWORK, format!("who sent it: it came by softirq {by}")),
             End::NotBy(words) => not_seen(Awaited::Ender, words),

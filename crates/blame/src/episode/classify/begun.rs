@@ -82,7 +82,7 @@ impl Classifier<'_> {
             // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
             _ if by_own_timer => Beginning::Known,
             Some((_, End::Device)) | None => Beginning::Known,
-            Some((_, End::Timer | End::By(_) | End::Network | End::NotBy(_))) => Beginning::Assumed,
+            Some((_, End::Timer | End::Lock | End::By(_) | End::Network | End::NotBy(_))) => Beginning::Assumed,
         }
     }
 

@@ -479,7 +479,7 @@ fn ended_by_interrupt(by: &str) -> String {
     if by == SLEEP_TIMER { "the wait ended by its time limit".to_owned() } else { format!("the wait ended by {by}") }
 }
 
-fn not_seen(how_it_ended: String) -> Blamed {
+pub(super) fn not_seen(how_it_ended: String) -> Blamed {
     let inside = Some((Kind::Unknown, how_it_ended.clone().into()));
     Blamed { detail: Some(Detail::NotSeen(how_it_ended)), inside, ..Blamed::new(Kind::Lock, Awaited::Holder) }
 }
