@@ -151,6 +151,18 @@ fn who_wakes_the_loop_as_another_ones_answer_comes_is_not_named() {
     assert_eq!(told, named(&[(ENDER_NOT_SEEN.name(), 2_960 - 3 * 30)]));
 }
 
+#[test]
+fn whoever_was_awake_as_the_server_replied_was_not_waited_for() {
+    // The pinger is not woken by the last reply, and wakes the loop last.
+    let unseen = |story: &mut Story| {
+        pings(story);
+        tells(story, 3_500, PINGER, &[]);
+    };
+    let told = waited(&request(&[STORE.0], unseen, PINGER));
+    // The store, which was woken, may have sent what made the server answer.
+    assert_eq!(told, named(&[(ENDER_NOT_SEEN.name(), 960 + 4 * 470)]));
+}
+
 /// Whether it is, or has in it, a wait for the pinger: it may have the CPU.
 fn is_of_pinger(inside: &Inside) -> bool {
     inside.kind == Kind::Wait && inside.who.name() == "pinger" || inside.inside.iter().any(is_of_pinger)

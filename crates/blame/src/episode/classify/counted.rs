@@ -88,14 +88,12 @@ impl<'a> Classifier<'a> {
     }
 
     /// Whether what ended an earlier wait of the loop is of the same kind as what ended the last: two timers, or one thread that was
-    /// asked for both, or that sent one thing after another and was asked for nothing in between.
+    /// asked for either.
     fn are_alike(&self, woken_by: &Event, own: &End, last: &Event, of_last: &End) -> bool {
         match (own, of_last) {
             (End::Timer, End::Timer) | (End::Device, End::Device) | (End::Network, End::Network) => true,
             (End::By(one), End::By(other)) if one == other => {
-                !self.is_asked(*one, self.subject.tid, woken_by.at_ns, last.at_ns)
-                    || self.is_asked_for_it(*one, woken_by)
-                    || self.is_asked_for_it(*one, last)
+                self.is_asked_for_it(*one, woken_by) || self.is_asked_for_it(*one, last)
             }
             _ => false,
         }
@@ -155,6 +153,7 @@ impl<'a> Classifier<'a> {
         })
     }
 
+    /// Whether the loop asked a thread, as somebody else had told it something, for what was told last.
     fn is_question(&self, tid: u32, end: &Event) -> bool {
         self.question(tid, end).is_some_and(|question| !question.may_be_reply)
     }
