@@ -98,3 +98,38 @@ fn a_cycle_of_a_loop_that_skips_periods_is_one_however_long() {
     let count = counted(&wakeups);
     assert_eq!((count.longest_at_least_ns(MS), count.longest_ns), (longest, longest), "{count:?}");
 }
+
+/// A loop whose cycles are due 0.8 to 1.2 ms apart: the period is how far they are on average.
+#[test]
+fn uneven_cycles_in_a_row_are_as_long_as_they_are_on_average_at_least() {
+    let (mut wakeups, mut due, mut number) = (Vec::new(), MS, 0);
+    while number < 400 {
+        // Each fiftieth cycle takes 0.9 ms, and the one after it, which is due after 0.8 ms, follows at once.
+        let (work, cycles) = if number % 50 == 20 { (900_000 + WORK, 2) } else { (WORK, 1) };
+        wakeups.push(Wakeup {
+            tid: 7,
+            expected_ns: due,
+            total_ns: LATE,
+            work_ns: Some(work),
+            executed_ns: Some(work),
+            ..Wakeup::default()
+        });
+        for _ in 0..cycles {
+            due += match number % 50 {
+                20 => 800_000,
+                21 => 1_200_000,
+                _ => 800_000 + number * 137_001 % 400_000,
+            };
+            number += 1;
+        }
+    }
+    let count = counted(&wakeups);
+    assert!(count.on_grid < count.cycles && count.overruns == 8, "{count:?}");
+    let (least, most) = (count.longest_at_least_ns(MS), LATE + 900_000 + WORK);
+    assert_eq!((least, count.longest_ns), (most / 2, most), "{count:?}");
+    // Behind a wakeup that nobody saw the thread may have slept: only what it executed is work of cycles.
+    let mut cycles = Cycles::new(MS);
+    wakeups.iter().for_each(|wakeup| cycles.take(wakeup, true));
+    let count = cycles.finish(|_| 1).next().unwrap().1;
+    assert_eq!(count.longest_at_least_ns(MS), (900_000 + WORK) / 2, "{count:?}");
+}

@@ -23,7 +23,8 @@ pub struct CycleCount {
     /// Whether the longest took more than a period, and the thread slept within it after less than one: its cycle may have
     /// ended then, and the thread have been stopped.
     pub longest_slept: bool,
-    /// The longest that certainly was one cycle, ns: of a stretch that may be several, the time until the first of them began.
+    /// The longest that certainly was one cycle, ns: of a stretch that may be several, the time until the first of them began, or how
+    /// long they took on average, whichever is longer.
     pub longest_single_ns: u64,
     /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods; without the period before a stop, if its
     /// thread may have been stopped after its cycle. Where wakeups were not seen, only of those in which the thread did not sleep.
@@ -91,6 +92,9 @@ pub struct CycleCount {
     pub starved_within: u64,
     /// Cycles of threads whose periods are known: those that count `periods` or `starved_periods`.
     pub on_grid: u64,
+    /// Overruns that are certain of threads whose periods are known: each took longer than its period. Where they are not, the next
+    /// cycle may have been due earlier, and a stretch that is longer be two that are not.
+    pub on_grid_overruns: u64,
     /// Of threads with unseen wakeups: the longest time from when a wakeup was due until the thread ran at the next that was
     /// seen, ns; 0 if there are no two. A cycle between them that nobody saw took no longer.
     pub longest_gap_ns: u64,
@@ -154,6 +158,7 @@ impl CycleCount {
         self.starved_periods = self.starved_periods.saturating_add(other.starved_periods);
         self.starved_within = self.starved_within.saturating_add(other.starved_within);
         self.on_grid = self.on_grid.saturating_add(other.on_grid);
+        self.on_grid_overruns = self.on_grid_overruns.saturating_add(other.on_grid_overruns);
         self.longest_gap_ns = self.longest_gap_ns.max(other.longest_gap_ns);
         self.rare_periods = self.rare_periods.saturating_add(other.rare_periods);
         self.waits = self.waits.saturating_add(other.waits);

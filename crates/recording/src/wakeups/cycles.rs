@@ -250,8 +250,8 @@ impl Cycles {
             // Of others the grid tells which periods began without a wakeup.
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             let starved_within = count.starved_within.min(count.starved_periods);
-            let on_grid = if is_on_grid { count.cycles } else { 0 };
-            (tid, CycleCount { unseen, starved_within, on_grid, longest_gap_ns, rare_periods, ..count }, joined)
+            let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..count };
+            (tid, if is_on_grid { count.on_grid() } else { count }, joined)
         })
     }
 }

@@ -31,14 +31,14 @@ impl CycleCount {
     }
 
     /// How long the longest cycle took at least, ns, as one of a loop of this period: less than the longest stretch where that may
-    /// be several cycles.
+    /// be several cycles. Only where the periods are known does an overrun show that a cycle took longer than its period.
     pub fn longest_at_least_ns(&self, period_ns: u64) -> u64 {
         let seen_ns = match self.after_overrun() {
             _ if self.longest_missed == 0 => self.longest_ns,
             AfterOverrun::Skips => self.longest_skipping_ns.max(self.longest_single_ns),
             AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.longest_single_ns,
         };
-        let overran_ns = if self.least_overruns() > 0 { period_ns.saturating_add(1) } else { 0 };
+        let overran_ns = if self.on_grid_overruns > 0 { period_ns.saturating_add(1) } else { 0 };
         seen_ns.max(overran_ns).min(self.longest_ns)
     }
 
@@ -86,7 +86,9 @@ mod tests {
             (CycleCount { limited: 5, limit: 2, ..count }, 7_300),
             // A cycle that overran took longer than its period.
             (CycleCount { longest_single_ns: 900, ..count }, 900),
-            (CycleCount { longest_single_ns: 900, overruns: 1, certain: 1, ..count }, 5_001),
+            (CycleCount { longest_single_ns: 900, overruns: 1, certain: 1, on_grid_overruns: 1, ..count }, 5_001),
+            // The next may have been due before a period was over, where the periods are not known.
+            (CycleCount { longest_single_ns: 900, overruns: 1, certain: 1, ..count }, 900),
             (CycleCount { longest_single_ns: 900, overruns: 1, unseen: 1, ..count }, 900),
         ] {
             assert_eq!(count.longest_at_least_ns(5_000), least_ns, "{count:?}");

@@ -27,6 +27,11 @@ pub struct OverrunPeriods {
 }
 
 impl CycleCount {
+    /// The same of one thread whose periods are known.
+    pub(super) fn on_grid(self) -> CycleCount {
+        CycleCount { on_grid: self.cycles, on_grid_overruns: self.least_overruns(), ..self }
+    }
+
     /// The periods that passed, where that is known, exactly or about.
     pub fn periods_passed(&self) -> Option<PeriodsPassed> {
         let passed = PeriodsPassed {

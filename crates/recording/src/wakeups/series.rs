@@ -49,6 +49,9 @@ pub(super) struct Series {
     usual: Usual,
     /// The longest that certainly was one cycle, and the longest in which the thread did not sleep, ns.
     longest_ns: (u64, u64),
+    /// The most that one of a stretch's cycles took at least, ns, by the length of the stretch and by its CPU time: a time without
+    /// which none of them is as long as they are on average.
+    longest_share_ns: (u64, u64),
     /// The longest if each stretch is one cycle, without what may have come before a stop, ns.
     longest_skipping_ns: u64,
     /// The same of those stretches alone that hold no second cycle, ns.
@@ -184,7 +187,7 @@ impl Series {
         if own_ns < length_ns {
             self.take_pause(&open, (own_ns, length_ns), (own_missed, began), period_ns);
         }
-        self.take_longest(open, own_ns, own_missed == 0 || own_ns <= period_ns);
+        self.take_longest(open, (own_ns, own_missed), period_ns);
         let before_ns = if slept && self.may_be_stopped(&open) { period_ns } else { 0 };
         let is_late = own_missed > 0 && own_ns > period_ns;
         self.take_skipping(own_ns.saturating_sub(before_ns), is_late.then_some(own_missed), &open, period_ns);
@@ -254,13 +257,25 @@ impl Series {
         }
     }
 
-    /// Takes a stretch of this length, ns, and whether it is one cycle for certain. One that is longer than a period, and in which periods
-    /// began, may be several; the first of them ended after it began.
-    fn take_longest(&mut self, open: Open, length_ns: u64, is_one: bool) {
+    /// Takes a stretch of this length, ns, and how many periods began in it. One that is longer than a period, and in which periods began,
+    /// may be several cycles: the first of them ended after it began, and one of them is as long as they are on average.
+    fn take_longest(&mut self, open: Open, (length_ns, missed): (u64, u64), period_ns: u64) {
+        let is_one = missed == 0 || length_ns <= period_ns;
         let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
         let is_unbroken = open.first_slept_ns == Some(open.due_ns.saturating_add(length_ns)) && !open.ends;
         let unbroken_ns = if is_unbroken { length_ns } else { single_ns };
         self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
+        if is_unbroken {
+            self.take_share(length_ns, open.executed_ns, missed);
+        }
+    }
+
+    /// Takes a stretch without a sleep that may be one cycle more than periods began in it.
+    fn take_share(&mut self, length_ns: u64, executed_ns: Option<u64>, missed: u64) {
+        let share_ns = |ns: u64| ns / missed.saturating_add(1);
+        let (by_length_ns, by_executed_ns) = self.longest_share_ns;
+        let executed_ns = executed_ns.map_or(0, share_ns);
+        self.longest_share_ns = (by_length_ns.max(share_ns(length_ns)), by_executed_ns.max(executed_ns));
     }
 
     /// Takes what a stretch tells that begins with a cycle and ends with the first sleep after it.
@@ -355,6 +370,7 @@ impl Series {
             let cycles = cycle.missed.saturating_add(1);
             self.count.take(cycle.length_ns, (cycle.missed, cycles), false, period_ns);
             self.count.certain += 1;
+            self.take_share(cycle.length_ns, None, cycle.missed);
             self.longest_skipping_ns = self.longest_skipping_ns.max(cycle.length_ns);
             self.count.run_on = self.count.run_on.saturating_add(cycle.missed);
             self.take_within(cycle.length_ns, cycle.missed, period_ns);
@@ -368,6 +384,8 @@ impl Series {
         // A loop that reads how often its timer expired goes on at once if it did meanwhile: it never sleeps then.
         let run_on = if self.alone > 0 { 0 } else { self.count.run_on };
         let skipping_ns = if run_on > 0 { self.longest_alone_ns } else { self.longest_skipping_ns };
+        // A wakeup that nobody saw may have ended a wait within a stretch, which is no time of a cycle.
+        let share_ns = if unseen == 0 { self.longest_share_ns.0 } else { self.longest_share_ns.1 };
         self.count = CycleCount {
             run_on,
             made_up: shown.made_up,
@@ -376,7 +394,7 @@ impl Series {
             limited: shown.limited,
             limit: shown.limit,
             made_up_at_most,
-            longest_single_ns: self.longest_ns.0,
+            longest_single_ns: self.longest_ns.0.max(share_ns),
             longest_skipping_ns: if unseen == 0 { skipping_ns } else { self.longest_ns.1.min(skipping_ns) },
             starved_within: self.within,
             ..self.count

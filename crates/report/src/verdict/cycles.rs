@@ -65,19 +65,35 @@ impl LoopCycles {
                 _ => " No limit on the cycles can be judged: none was counted.".to_owned(),
             },
             Some(found) if limit.exceeded => {
-                let (found, allowed) = (format_ns(found), format_ns(limit.limit_ns));
-                match self.longest_count().and_then(row_without_a_wait) {
-                    Some(row) => {
-                        format!(" Over the limit: {row}, and each of them that long at most; {allowed} is allowed.")
-                    }
-                    None => {
-                        let is_at_most = self.longest_count().is_some_and(|count| count.longest_slept);
-                        let at_most = if is_at_most { "at most " } else { "" };
-                        format!(" Over the limit: the longest cycle took {at_most}{found}; {allowed} is allowed.")
-                    }
-                }
+                format!(
+                    " Over the limit: {}; {} is allowed.",
+                    self.over(limit.limit_ns, found),
+                    format_ns(limit.limit_ns)
+                )
             }
             Some(_) => String::new(),
+        }
+    }
+
+    /// What shows that a cycle took longer than this limit, ns, if the longest stretch took so long, ns: of several cycles in a row one
+    /// did for certain.
+    fn over(&self, limit_ns: u64, found_ns: u64) -> String {
+        let at_least_ns = self.by_name.values().map(|count| self.at_least_ns(count)).max().unwrap_or(0);
+        let is_over = |count: &&CycleCount| self.at_least_ns(count) > limit_ns;
+        let row = self.longest_count().filter(is_over);
+        let row = row.and_then(|count| Some((row_without_a_wait(count)?, self.at_least_ns(count))));
+        match row {
+            Some((row, ns)) => format!("{row}, and one of them {}", self.at_least_in_words(ns)),
+            None if at_least_ns < found_ns => format!("the longest cycle took {}", self.at_least_in_words(at_least_ns)),
+            None => format!("the longest cycle took {}", format_ns(found_ns)),
+        }
+    }
+
+    /// How long the longest cycle took at least. An overrun alone shows that it was longer than its period.
+    fn at_least_in_words(&self, at_least_ns: u64) -> String {
+        match at_least_ns.checked_sub(self.period_ns) {
+            Some(1) => format!("more than {}", format_ns(self.period_ns)),
+            _ => format!("at least {}", format_ns(at_least_ns)),
         }
     }
 
@@ -93,7 +109,7 @@ impl LoopCycles {
         });
         let at_least = match self.by_name.values().map(|count| self.at_least_ns(count)).max() {
             None | Some(0) => String::new(),
-            Some(ns) => format!(", and the longest cycle at least {}", format_ns(ns)),
+            Some(ns) => format!(", and the longest cycle {}", self.at_least_in_words(ns)),
         };
         format!(" The limit on the cycles cannot be judged: {row}{at_least}; {} is allowed.", format_ns(limit_ns))
     }

@@ -74,3 +74,25 @@ fn periods_that_a_loop_slept_through_did_not_begin_before_a_cycle_had_ended() {
         "Of 250 periods 2 began before the previous cycle had ended; 48 more passed in sleeps that began before them.";
     assert!(slept.contains(words), "{slept}");
 }
+
+/// As films are shown on a screen of 60 Hz, for two and three of its frames in turn.
+#[test]
+fn two_uneven_cycles_in_a_row_are_no_long_one() {
+    let row = CycleCount { overruns: 9, certain: 9, longest_ns: 1_900_000, longest_missed: 1, ..CycleCount::default() };
+    let mut uneven = loops(row);
+    uneven.by_name.values_mut().for_each(|count| (count.longest_ns, count.longest_single_ns) = (1_900_000, 950_000));
+    let said = "up to 2 cycles in a row took 1.90 ms without a wait in between, and";
+    let (exceeded, words) = judged(&uneven, 1_000);
+    assert_eq!(exceeded, None, "{words}");
+    let cannot = format!(
+        " The limit on the cycles cannot be judged: {said} the longest cycle at least 950 us; 1.00 ms is allowed."
+    );
+    assert_eq!(words, cannot);
+    // One of two cycles takes half of the time at least.
+    let over = format!(" Over the limit: {said} one of them at least 950 us; 900 us is allowed.");
+    assert_eq!(judged(&uneven, 900), (Some(true), over));
+    // Where the periods are known, the second was not due before the first had taken longer.
+    uneven.by_name.values_mut().for_each(|count| count.on_grid_overruns = 9);
+    let over = format!(" Over the limit: {said} one of them more than 1.00 ms; 1.00 ms is allowed.");
+    assert_eq!(judged(&uneven, 1_000), (Some(true), over));
+}
