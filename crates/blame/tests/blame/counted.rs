@@ -163,6 +163,25 @@ fn whoever_was_awake_as_the_server_replied_was_not_waited_for() {
     assert_eq!(told, named(&[(ENDER_NOT_SEEN.name(), 960 + 4 * 470)]));
 }
 
+/// As a server has it that answers a client every 4 us, all through one late request of another.
+#[test]
+fn many_requests_of_others_are_looked_through_in_a_bounded_time() {
+    const SERVED: u64 = 700;
+    let busy = |story: &mut Story| {
+        for at_us in (0..SERVED).map(|number| 1_100 + 4 * number) {
+            runs(story, at_us, PINGER, WAITS);
+            wakes(story, at_us + 1, SERVER.0, POLL);
+            runs(story, at_us + 2, SERVER, WAITS);
+            wakes(story, at_us + 3, PINGER.0, READ);
+        }
+        runs(story, 3_990, IDLE, WAITS);
+    };
+    for last in [STORE, PINGER] {
+        let told = waited(&request(&[STORE.0], busy, last));
+        assert!(told.iter().all(|(name, _)| name != "pinger"), "{told:?}");
+    }
+}
+
 /// Whether it is, or has in it, a wait for the pinger: it may have the CPU.
 fn is_of_pinger(inside: &Inside) -> bool {
     inside.kind == Kind::Wait && inside.who.name() == "pinger" || inside.inside.iter().any(is_of_pinger)

@@ -1,5 +1,6 @@
 //! What a slice is judged by, and the verdict.
 
+use super::counted::Way;
 use crate::episode::detail::Detail;
 use crate::episode::disks::DiskRequests;
 use crate::episode::groups::Turn;
@@ -15,7 +16,7 @@ use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, Event, StackSample};
 use punctual_recording::{Episode, Stage};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -113,6 +114,8 @@ pub(crate) struct Classifier<'a> {
     pub(super) interrupted: RefCell<Option<(Stretch, u64)>>,
     /// The same of the last wait for a lock of the kernel, and who had that.
     pub(super) ended: RefCell<Option<(LockStretch, Option<String>)>>,
+    /// Of one that serves several from a loop, and is waited for, what it waited for until it answered.
+    pub(super) way: OnceCell<Option<Way<'a>>>,
 }
 
 /// A CPU, and a time there.
@@ -139,6 +142,7 @@ impl<'a> Classifier<'a> {
             let_go_on: RefCell::default(),
             interrupted: RefCell::default(),
             ended: RefCell::default(),
+            way: OnceCell::new(),
         };
         classifier.spins = classifier.find_spins();
         classifier.spin_edges = classifier.edges_of_spins();

@@ -3,12 +3,15 @@
 
 use super::answer::End;
 use super::classifier::Classifier;
-use super::several::{MAX_WAITS, MAX_WAKINGS, is_from, teller};
+use super::several::{MAX_WAITS, is_from, teller};
 use crate::episode::span::{Doing, StateSpan};
 use punctual_recording::episode::{Call, Event, IN_INTERRUPT};
+use std::collections::BTreeSet;
 
 /// How many questions to one thread, each asked as that one had answered the one before, are looked through.
 const MAX_QUESTIONS: usize = 256;
+/// How many wakings by a loop are looked through for another one that was asked.
+const MAX_TOLD: usize = 4_096;
 
 /// Which wait says whom a loop waited for.
 pub(super) enum Counted<'a> {
@@ -20,6 +23,19 @@ pub(super) enum Counted<'a> {
     Later(&'a Event),
     /// None that is seen: the loop served others meanwhile.
     NotSeen,
+}
+
+/// What a loop waited for until it answered.
+#[derive(Debug)]
+pub(super) struct Way<'a> {
+    /// The end of its last wait before the answer.
+    last: &'a Event,
+    /// Whether whoever ended that is seen to have been asked.
+    is_asked: bool,
+    /// The ends of the waits that count, by time: each of whoever was asked for it.
+    counts: Vec<&'a Event>,
+    /// What ended earlier is not seen to be on that way.
+    begins_ns: u64,
 }
 
 /// When a loop asked a thread for what that one told it later.
@@ -42,60 +58,60 @@ impl<'a> Classifier<'a> {
         })
     }
 
-    /// Which wait counts in place of one that ended like this. The last one before the loop answers was for whoever ended that; so were
-    /// those before it, back to where the loop asked that one. The wait before that was for whoever ended it, and so on back.
+    /// Which wait counts in place of one that ended like this.
     pub(super) fn counted(&self, woken_by: &Event) -> Counted<'a> {
         let Some(answers_ns) = self.subject.answers_ns else { return Counted::NotTold };
-        let is_its = woken_by.value == u64::from(self.subject.tid) && woken_by.at_ns < answers_ns;
-        if !is_its || !is_of_loop(woken_by) {
+        let is_within = (self.subject.start_ns..answers_ns).contains(&woken_by.at_ns);
+        if woken_by.value != u64::from(self.subject.tid) || !is_within || !is_of_loop(woken_by) {
             return Counted::NotTold;
         }
-        let ends = self.index.wakings_of(self.subject.tid, woken_by.at_ns, answers_ns);
-        let Some(last) = ends.iter().copied().rfind(|end| is_of_loop(end)) else { return Counted::NotTold };
-        if last == woken_by {
-            return self.counts_as_last(last);
+        let Some(way) = self.way.get_or_init(|| self.way_to_answer(answers_ns)) else { return Counted::NotTold };
+        if way.last == woken_by {
+            return self.counts_as_last(way);
         }
-        let (own, of_last) = (self.direct_end(woken_by), self.direct_end(last));
-        if self.are_alike(woken_by, &own, last, &of_last) {
+        if are_alike(&self.direct_end(woken_by), &self.direct_end(way.last), way) {
             return Counted::Itself;
         }
+        let counts = way.counts.get(way.counts.partition_point(|end| end.at_ns < woken_by.at_ns)).copied();
+        match counts.filter(|_| way.begins_ns <= woken_by.at_ns) {
+            Some(end) if end == woken_by => Counted::Itself,
+            Some(end) => Counted::Later(end),
+            None => Counted::NotSeen,
+        }
+    }
+
+    /// The waits of the loop that count until it answers. The last one was for whoever ended that; so were those before it, back to
+    /// where the loop asked that one. The wait before that was for whoever ended it, and so on back.
+    fn way_to_answer(&self, answers_ns: u64) -> Option<Way<'a>> {
+        let start_ns = self.subject.start_ns;
+        let ends = self.index.wakings_of(self.subject.tid, start_ns, answers_ns);
+        let last = ends.iter().copied().rfind(|end| is_of_loop(end))?;
+        let mut way = Way { last, is_asked: false, counts: Vec::new(), begins_ns: u64::MAX };
         let mut end = last;
-        for _ in 0..MAX_WAITS {
-            let End::By(tid) = self.direct_end(end) else { return Counted::NotSeen };
-            let question = self.question(tid, end).filter(|_| self.is_asked_for_it(tid, end));
-            let Some(question) = question else { return Counted::NotSeen };
-            if end == woken_by {
-                return Counted::Itself;
-            }
-            match question.begun_by.filter(|begun_by| begun_by.at_ns >= woken_by.at_ns) {
+        for _ in 0..MAX_QUESTIONS {
+            let End::By(tid) = self.direct_end(end) else { break };
+            let Some(question) = self.question(tid, end).filter(|_| self.is_asked_for_it(tid, end)) else { break };
+            way.is_asked = true;
+            way.counts.push(end);
+            let begun_by = question.begun_by.filter(|begun_by| begun_by.at_ns >= start_ns);
+            // What woke the loop before it asked ended another wait.
+            way.begins_ns = begun_by.map_or(0, |begun_by| begun_by.at_ns.saturating_add(1));
+            match begun_by {
                 Some(begun_by) => end = begun_by,
-                None => return Counted::Later(end),
+                None => break,
             }
         }
-        Counted::NotSeen
+        way.counts.reverse();
+        Some(way)
     }
 
     /// The same of the last wait before the answer. An answer that comes while the loop is awake wakes nobody: if another one may have
     /// sent it, and whoever woke the loop last was not asked, nobody is known to have been waited for.
-    fn counts_as_last(&self, last: &'a Event) -> Counted<'a> {
-        match self.direct_end(last) {
-            End::By(tid) if !self.is_asked_for_it(tid, last) && self.may_be_answered_by_another(tid, last) => {
-                Counted::NotSeen
-            }
+    fn counts_as_last(&self, way: &Way<'a>) -> Counted<'a> {
+        match self.direct_end(way.last) {
+            End::By(tid) if !way.is_asked && self.may_be_answered_by_another(tid, way.last) => Counted::NotSeen,
             End::By(_) => Counted::Itself,
             _ => Counted::NotTold,
-        }
-    }
-
-    /// Whether what ended an earlier wait of the loop is of the same kind as what ended the last: two timers, or one thread that was
-    /// asked for either.
-    fn are_alike(&self, woken_by: &Event, own: &End, last: &Event, of_last: &End) -> bool {
-        match (own, of_last) {
-            (End::Timer, End::Timer) | (End::Device, End::Device) | (End::Network, End::Network) => true,
-            (End::By(one), End::By(other)) if one == other => {
-                self.is_asked_for_it(*one, woken_by) || self.is_asked_for_it(*one, last)
-            }
-            _ => false,
         }
     }
 
@@ -141,21 +157,32 @@ impl<'a> Classifier<'a> {
     fn may_be_answered_by_another(&self, tid: u32, last: &Event) -> bool {
         let server = self.subject.tid;
         let until_ns = self.subject.answers_ns.unwrap_or(last.at_ns);
-        let wakings = self.index.wakings_by(server, 0, last.at_ns).iter().rev().take(MAX_WAKINGS);
-        let mut asked = wakings.filter(|event| teller(event) == Some(server)).map(|event| event.value as u32);
-        asked.any(|other| {
+        let wakings = self.index.wakings_by(server, 0, last.at_ns).iter().rev().take(MAX_TOLD);
+        let told = wakings.filter(|event| teller(event) == Some(server)).map(|event| event.value as u32);
+        let told: BTreeSet<u32> = told.collect();
+        told.into_iter().any(|other| {
             let is_awake = || {
                 let woken = self.index.wakings_of(other, last.at_ns, until_ns);
                 self.is_awake(other, last.at_ns) || !woken.is_empty()
             };
             let owes = || self.owes(other, server, last.at_ns) && self.is_question(other, last);
-            other != tid && owes() && is_awake()
+            other != tid && is_awake() && owes()
         })
     }
 
     /// Whether the loop asked a thread, as somebody else had told it something, for what was told last.
     fn is_question(&self, tid: u32, end: &Event) -> bool {
         self.question(tid, end).is_some_and(|question| !question.may_be_reply)
+    }
+}
+
+/// Whether what ended an earlier wait of the loop is of the same kind as what ended the last: two timers, or one thread that was
+/// asked.
+fn are_alike(own: &End, of_last: &End, way: &Way<'_>) -> bool {
+    match (own, of_last) {
+        (End::Timer, End::Timer) | (End::Device, End::Device) | (End::Network, End::Network) => true,
+        (End::By(one), End::By(other)) => one == other && way.is_asked,
+        _ => false,
     }
 }
 
