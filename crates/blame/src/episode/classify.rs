@@ -21,6 +21,7 @@ mod spinning;
 mod stopped;
 mod unasked;
 mod unseen;
+mod way;
 
 pub(crate) use self::begun::{Beginning, Ender, WaitedFor};
 pub(crate) use self::classifier::{Blamed, Classifier};

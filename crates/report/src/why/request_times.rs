@@ -82,7 +82,10 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
     // Those that begin and end where that is only assumed are not sure; older recordings count some of them on both sides.
     let unsure = recorder.requests.unwrap_or(0).saturating_sub(sure).max(assumed);
     if unsure > 0 {
-        words += &format!("; {} may include a wait for the next request, or leave out the one for the answer", grouped(unsure));
+        words += &format!(
+            "; {} may include a wait for the next request, or leave out the one for the answer",
+            grouped(unsure)
+        );
     }
     if maybe_parts > 0 {
         words += &format!(

@@ -1,8 +1,8 @@
 //! Who ends a wait for another thread. Whoever wakes the thread counts only if that is what it waited for.
 
 use super::classifier::{Blamed, Classifier, LOOK_NS};
-use super::counted::Counted;
 use super::holder::{self, sleepers_call, waker_ends};
+use super::way::Counted;
 use crate::episode::chain::{is_by_a_thread, slice_before};
 use crate::episode::detail::Detail;
 use crate::episode::span::StateSpan;

@@ -1,6 +1,6 @@
 //! What a slice is judged by, and the verdict.
 
-use super::counted::Way;
+use super::way::Way;
 use crate::episode::detail::Detail;
 use crate::episode::disks::DiskRequests;
 use crate::episode::groups::Turn;

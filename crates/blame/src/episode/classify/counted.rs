@@ -4,6 +4,7 @@
 use super::answer::End;
 use super::classifier::Classifier;
 use super::several::{MAX_WAITS, is_from, teller};
+use super::way::{Counted, Way};
 use crate::episode::span::{Doing, StateSpan};
 use punctual_recording::episode::{Call, Event, IN_INTERRUPT};
 use std::collections::BTreeSet;
@@ -12,31 +13,6 @@ use std::collections::BTreeSet;
 const MAX_QUESTIONS: usize = 256;
 /// How many wakings by a loop are looked through for another one that was asked.
 const MAX_TOLD: usize = 4_096;
-
-/// Which wait says whom a loop waited for.
-pub(super) enum Counted<'a> {
-    /// The rule does not apply: this is no loop that another thread waits for.
-    NotTold,
-    /// This one.
-    Itself,
-    /// A later one: whoever ended that had been asked before.
-    Later(&'a Event),
-    /// None that is seen: the loop served others meanwhile.
-    NotSeen,
-}
-
-/// What a loop waited for until it answered.
-#[derive(Debug)]
-pub(super) struct Way<'a> {
-    /// The end of its last wait before the answer.
-    last: &'a Event,
-    /// Whether whoever ended that is seen to have been asked.
-    is_asked: bool,
-    /// The ends of the waits that count, by time: each of whoever was asked for it.
-    counts: Vec<&'a Event>,
-    /// What ended earlier is not seen to be on that way.
-    begins_ns: u64,
-}
 
 /// When a loop asked a thread for what that one told it later.
 struct Question<'a> {

@@ -181,7 +181,8 @@ fn a_row_of_cycles_is_not_called_one() {
             "1 or more of at least 6,991",
             "the longest seen 6.80 ms",
             "The loop was seen to skip these: each run of them is one overrun.",
-            "the longest cycle took 6.80 ms",
+            // In which wakeups may have been unseen.
+            "the longest cycle took more than 1.00 ms",
             "longest us",
         ),
     ] {
