@@ -127,6 +127,10 @@ fn periods_that_unseen_wakeups_leave_over_are_no_cycles_that_were_kept() {
     assert_eq!(hidden.judge(859_999).found_ns, Some(860_000));
 }
 
+/// What is said of the periods in the row of cycles.
+const MISSED: &str =
+    "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
+
 #[test]
 fn a_row_of_cycles_is_not_called_one() {
     let of = |made_up, skipped, limited| {
@@ -149,8 +153,6 @@ fn a_row_of_cycles_is_not_called_one() {
         LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into(), of: None }
     };
     let begin = "arm fifo:80 took longer than 1.00 ms in";
-    let missed =
-        "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
     for (loops, cycles, longest, meaning, over, head) in [
         (
             of(1, 0, 0),
@@ -186,7 +188,7 @@ fn a_row_of_cycles_is_not_called_one() {
             "longest us",
         ),
     ] {
-        assert_eq!(loops.verdict(), format!("{begin} {cycles} cycles, {longest}. {missed} {meaning}"));
+        assert_eq!(loops.verdict(), format!("{begin} {cycles} cycles, {longest}. {MISSED} {meaning}"));
         let said = loops.over_limit(&loops.judge(1_000_000));
         assert_eq!(said, format!(" Over the limit: {over}; 1.00 ms is allowed."));
         assert!(loops.text().lines().next().is_some_and(|line| line.ends_with(head)), "{}", loops.text());
