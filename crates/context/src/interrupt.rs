@@ -149,5 +149,9 @@ fn open(cpu: u32, period_ns: u64) -> Result<OwnedFd, Refused> {
     };
     attributes.__bindgen_anon_1.sample_period = period_ns.max(MIN_PERIOD_NS);
     attributes.set_disabled(1);
-    performance_event::open(attributes, cpu, "opening a timer event on")
+    // The line of a refusal is the whole answer of whoever asks for a device: it says what would allow it.
+    performance_event::open(attributes, cpu, "opening a timer event on").map_err(|refused| match refused.remedy {
+        Some(remedy) => Refused { reason: format!("{}; {remedy}", refused.reason), remedy: None, ..refused },
+        None => refused,
+    })
 }

@@ -161,7 +161,7 @@ fn refusal(printed: &Printed, reason: &str) -> Verdict {
         Some(_) if lines.len() > 1 => {
             Verdict::Wrong(format!("it refuses in {} lines: {}", lines.len(), printed.first_line()))
         }
-        Some(error) if !says(&printed.stderr, reason) => {
+        Some(error) if !says(error, reason) => {
             let error: String = error.chars().take(200).collect();
             Verdict::Wrong(format!("it refuses without the reason (/{reason}/): {error}"))
         }
