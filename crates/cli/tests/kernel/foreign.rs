@@ -404,23 +404,29 @@ while True: pass
 #[test]
 fn a_stop_in_a_sleep_is_no_work_of_the_cycle_before() {
     requires!("stopping a thread", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
-    let directory = tempfile::tempdir().unwrap();
-    let mut program = Program::start(SLEEPER, &["600", "0.01", "sleeper-s"]);
-    program.ready();
-    let child = record(directory.path(), &["--pid", &program.id(), "--period", "10ms", "--json"]);
-    program.go();
-    // On a busy machine, fewer than half of the stops fall into a sleep.
-    for _ in 0..16 {
-        std::thread::sleep(Duration::from_millis(200));
-        support::signal(&program.0, libc::SIGSTOP);
-        std::thread::sleep(Duration::from_millis(50));
-        support::signal(&program.0, libc::SIGCONT);
-    }
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    // It hardly does anything but sleep.
-    let cycles = &json(&output)["cycles"][0];
-    assert!(cycles["held"].as_u64() >= Some(4), "{cycles}");
+    // On a busy machine it is seldom asleep, and fewer than half of the stops fall into a sleep.
+    let mut all = Vec::new();
+    let is_held = support::attempts(support::MAX_ATTEMPTS).any(|_| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut program = Program::start(SLEEPER, &["600", "0.01", "sleeper-s"]);
+        program.ready();
+        let child = record(directory.path(), &["--pid", &program.id(), "--period", "10ms", "--json"]);
+        program.go();
+        for _ in 0..16 {
+            std::thread::sleep(Duration::from_millis(200));
+            support::signal(&program.0, libc::SIGSTOP);
+            std::thread::sleep(Duration::from_millis(50));
+            support::signal(&program.0, libc::SIGCONT);
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        // It hardly does anything but sleep.
+        let cycles = json(&output)["cycles"][0].clone();
+        let is_held = cycles["held"].as_u64() >= Some(4);
+        all.push(cycles);
+        is_held
+    });
+    assert!(is_held, "{all:#?}");
 }
 
 fn one_line(output: &Output, wanted: u8, words: &str) {
