@@ -191,7 +191,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 		qemu_plugin_register_vcpu_insn_exec_inline(instruction, ADD, &count, 1);
 		if (kind == CLOCK_READ)
 			qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_clock_read, NO_REGISTERS, word);
-		else if (kind != 0 && kind < BLOCK)
+		else if (window_to > 0 && kind != 0 && kind < BLOCK)
 			qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_step, NO_REGISTERS, word);
 		end = kind;
 	}
