@@ -10,7 +10,7 @@ use punctual_comparison::device_settings;
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
+    BlockMaximum, Document, FollowedCycles, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
     merge, printable, printable_path, read_activation_document,
 };
 use punctual_report::device::{Run, with_device_runs};
@@ -18,7 +18,7 @@ use punctual_report::encode::html::{History, Page};
 use punctual_report::forecast::interarrival::InterarrivalRow;
 use punctual_report::recording::{LoopCycles, Recorded, names_apart, part_names, recording_page};
 use punctual_report::{Measurement, ReportAnswer, load_name, load_words};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result<u8> {
@@ -152,21 +152,20 @@ pub(super) fn count_cycles(
         let Some(period_ns) = document.followed.as_ref().and_then(|followed| given_ns.or(followed.period_ns)) else {
             continue;
         };
-        let mut cycles = LoopCycles { period_ns, by_name: BTreeMap::new(), of: is_beside_others.then_some(name) };
+        let mut found = FollowedCycles::default();
         let mut is_read = false;
         for path in paths {
-            let counted = Recording::open(path).and_then(|recording| recording.cycles(period_ns));
+            let counted = Recording::open(path).and_then(|recording| recording.followed_cycles(period_ns));
             is_read |= counted.is_ok();
             match counted {
-                Ok(counted) => {
-                    counted.iter().for_each(|(name, count)| cycles.by_name.entry(name.clone()).or_default().add(count))
-                }
+                Ok(counted) => found.add(&counted),
                 Err(error) => unread.take(&error, CYCLES),
             }
         }
         if !is_read {
             continue;
         }
+        let cycles = LoopCycles::new(period_ns, found, is_beside_others.then_some(name));
         let of = cycles.of.as_ref().map_or_else(String::new, |of| format!("{of}: "));
         measurement.verdict += &format!(" {of}{}", cycles.verdict());
         // Recordings that were added up have no common end.

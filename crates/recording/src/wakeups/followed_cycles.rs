@@ -2,17 +2,37 @@
 
 use super::cycle_count::CycleCount;
 use super::cycles::Cycles;
+use super::most_often::Names;
 use crate::{Document, Followed, FollowedThread, OTHERS, Recording, Result, Task, WakerKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The cycles of a recording's followed threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowedCycles {
-    /// By name and policy.
+    /// By name and policy: of a thread that changed these, by those under which it woke most often.
     pub by_name: BTreeMap<String, CycleCount>,
+    /// Where a thread did, its wakeups under each name and policy, by the one under which its cycles count.
+    pub wakeups_as: BTreeMap<String, BTreeMap<String, u64>>,
     /// Wakeups whose work looks like one long cycle and is several, each with its own period, because a wakeup between
     /// them was not seen: thread id, and when the wakeup was due, ns.
     pub joined: HashSet<(u32, u64)>,
+}
+
+impl FollowedCycles {
+    /// Adds the wakeups of threads whose cycles count under this name, by their names.
+    fn take_wakeups_as(&mut self, name: &str, wakeups: &BTreeMap<String, u64>) {
+        let sum = self.wakeups_as.entry(name.to_owned()).or_default();
+        for (other, wakeups) in wakeups {
+            let so_far = sum.entry(other.clone()).or_default();
+            *so_far = so_far.saturating_add(*wakeups);
+        }
+    }
+
+    /// Adds the counts of another recording, whose wakeups are none of these.
+    pub fn add(&mut self, other: &FollowedCycles) {
+        other.by_name.iter().for_each(|(name, count)| self.by_name.entry(name.clone()).or_default().add(count));
+        other.wakeups_as.iter().for_each(|(name, wakeups)| self.take_wakeups_as(name, wakeups));
+    }
 }
 
 impl Recording {
@@ -58,22 +78,24 @@ impl Recording {
                 cycles.end(thread.tid, ended_ns);
             }
         }
-        // A thread that changed its name or policy counts under the last name and policy of which its wakeups count.
-        let mut tasks: HashMap<u32, (&str, u64)> = HashMap::new();
+        let mut names: HashMap<u32, Names<'_>> = HashMap::new();
         for (task, thread) in tasks_with_threads(document) {
             if renamed.contains_key(&task.tid) && thread.is_some_and(|thread| thread.is_context) {
                 continue;
             }
-            let (name, unseen) = tasks.entry(task.tid).or_default();
-            *name = &task.measure;
-            *unseen = unseen.saturating_add(task.counters.unobserved).saturating_add(task.counters.lost);
+            names.entry(task.tid).or_default().take(task);
         }
-        let of = |tid: u32| tasks.get(&tid).copied().unwrap_or((OTHERS, 0));
+        let unseen = |tid: u32| names.get(&tid).map_or(0, |names| names.unseen);
         let mut found = FollowedCycles::default();
         for (tid, count, joined) in
-            cycles.finish(|tid| of(tid).1).filter(|(_, count, _)| count.cycles + count.untold + count.left_out > 0)
+            cycles.finish(unseen).filter(|(_, count, _)| count.cycles + count.untold + count.left_out > 0)
         {
-            found.by_name.entry(of(tid).0.to_owned()).or_default().add(&count);
+            let own = names.get(&tid);
+            let name = own.and_then(Names::most_often).unwrap_or(OTHERS);
+            found.by_name.entry(name.to_owned()).or_default().add(&count);
+            if let Some(wakeups) = own.and_then(Names::several) {
+                found.take_wakeups_as(name, &wakeups);
+            }
             found.joined.extend(joined.into_iter().map(|due_ns| (tid, due_ns)));
         }
         Ok(found)

@@ -8,7 +8,7 @@
 //!   one; `finished`: what is known of one thread's; `followed_cycles`: of a recording's threads; `cycle_count`: how many there
 //!   were; `periods`: how many periods they had, and overran;
 //!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
-//!   `once`: whether a thread is a loop of the period at all; `policy`: whose they are, in words.
+//!   `once`: whether a thread is a loop of the period at all; `most_often`, `policy`: whose they are, and that in words.
 //! * `after_overrun`: what a loop does about the periods that it missed; `catch_up`, `catch_up_evidence`, `growth`: whether it
 //!   makes up for those of a long cycle: of one, of all together, and of those that follow stops.
 
@@ -25,6 +25,7 @@ pub(crate) mod followed_cycles;
 mod grid;
 mod growth;
 mod longest;
+mod most_often;
 pub(crate) mod once;
 pub(crate) mod overrun_count;
 pub(crate) mod periods;

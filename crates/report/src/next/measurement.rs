@@ -411,7 +411,7 @@ mod tests {
             let count = CycleCount { cycles: 9, overruns, longest_ns, ..CycleCount::default() };
             let by_name = [(measure.to_owned(), count)].into();
             let measurement = Measurement {
-                cycles: vec![LoopCycles { period_ns: 1_000_000, by_name, of: None }],
+                cycles: vec![LoopCycles { period_ns: 1_000_000, by_name, wakeups_as: Default::default(), of: None }],
                 ..Measurement::default()
             };
             real_time(&measurement, document).map(|step| step.to_string())

@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, microseconds, table};
-use punctual_recording::{CycleCount, Limit, format_ns, printable};
+use punctual_recording::{CycleCount, FollowedCycles, Limit, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,11 +14,19 @@ pub struct LoopCycles {
     pub period_ns: u64,
     /// What was counted, by name and policy.
     pub by_name: BTreeMap<String, CycleCount>,
+    /// Where a thread changed these, its wakeups under each, by those under which its cycles count.
+    pub wakeups_as: BTreeMap<String, BTreeMap<String, u64>>,
     /// What the measurement is called beside others; `None` if it is alone.
     pub of: Option<String>,
 }
 
 impl LoopCycles {
+    /// What was counted by this period, ns, of a measurement that is called `of` beside others.
+    pub fn new(period_ns: u64, found: FollowedCycles, of: Option<String>) -> LoopCycles {
+        let FollowedCycles { by_name, wakeups_as, .. } = found;
+        LoopCycles { period_ns, by_name, wakeups_as, of }
+    }
+
     /// The names, those with the most overruns first, then those with the longest cycle.
     pub(crate) fn worst_first(&self) -> Vec<(&str, &CycleCount)> {
         let mut rows: Vec<(&str, &CycleCount)> =
@@ -28,7 +36,7 @@ impl LoopCycles {
     }
 
     /// The same without those of which all threads are left out, for tables.
-    fn judged(&self) -> impl Iterator<Item = (&str, &CycleCount)> {
+    pub(crate) fn judged(&self) -> impl Iterator<Item = (&str, &CycleCount)> {
         self.worst_first().into_iter().filter(|(_, count)| count.cycles + count.untold > 0)
     }
 
@@ -163,6 +171,8 @@ pub(crate) struct CyclesRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<&'a str>,
     measure: &'a str,
+    /// Where a thread had several names or policies, its wakeups under each; its cycles count under the one with most.
+    wakeups_as: Option<&'a BTreeMap<String, u64>>,
     period_ns: u64,
     /// Stretches between two sleeps that ended, each counted as one cycle: `own_cycles` are those that the loop would count.
     cycles: u64,
@@ -240,6 +250,7 @@ impl<'a> CyclesRow<'a> {
         CyclesRow {
             of: loops.of.as_deref(),
             measure,
+            wakeups_as: loops.wakeups_as.get(measure),
             period_ns: loops.period_ns,
             cycles: count.cycles,
             overruns: count.overruns,

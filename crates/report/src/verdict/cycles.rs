@@ -5,14 +5,17 @@ use crate::recording::cycles::{LoopCycles, longest};
 use punctual_recording::{
     AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable, spoken_measure,
 };
+use std::collections::BTreeMap;
 
 /// The most names in a sentence; the table has all.
 const MAX_NAMED: usize = 3;
+/// What a thread was called for one in so many of its wakeups, or more, is said: not what it was before it took its policy.
+const FEW: u64 = 20;
 
 impl LoopCycles {
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
-        self.of_judged() + &self.left_out()
+        self.of_judged() + &self.ran_as() + &self.left_out()
     }
 
     /// The answer about the threads that were not left out.
@@ -202,6 +205,27 @@ impl LoopCycles {
         match self.by_name.iter().filter_map(early).take(MAX_NAMED).collect::<Vec<String>>() {
             ended if ended.is_empty() => String::new(),
             ended => format!(" {} before the recording did.", ended.join(", ")),
+        }
+    }
+
+    /// The sentence about threads that changed their name or policy, with a space before; empty if there are none.
+    fn ran_as(&self) -> String {
+        let of = |name: &String, wakeups: &BTreeMap<String, u64>| {
+            let all = wakeups.values().fold(0, |all: u64, count| all.saturating_add(*count));
+            let is_said = |(other, count): &(&String, &u64)| *other != name && count.saturating_mul(FEW) >= all;
+            let others = wakeups.iter().filter(is_said).take(MAX_NAMED);
+            let others = others.map(|(other, count)| format!("as {} for {}", spoken(other), grouped(*count)));
+            let others: Vec<String> = others.collect();
+            let words = || format!("{} ran {} of {}", spoken(name), others.join(", "), counted(all, "wakeup"));
+            (!others.is_empty()).then(words)
+        };
+        let judged = self.judged().map(|(name, _)| name);
+        let said = judged
+            .filter_map(|name| self.wakeups_as.get_key_value(name))
+            .filter_map(|(name, wakeups)| of(name, wakeups));
+        match said.take(MAX_NAMED).collect::<Vec<String>>() {
+            said if said.is_empty() => String::new(),
+            said => format!(" {}.", said.join("; ")),
         }
     }
 

@@ -4,7 +4,12 @@ use super::*;
 
 fn loops(count: CycleCount) -> LoopCycles {
     let count = CycleCount { cycles: 200, longest_ns: 600_000, longest_single_ns: 600_000, ..count };
-    LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into(), of: None }
+    LoopCycles {
+        period_ns: 1_000_000,
+        by_name: [("arm fifo:80".to_owned(), count)].into(),
+        wakeups_as: BTreeMap::new(),
+        of: None,
+    }
 }
 
 /// The sentence about a limit of so many us, and whether it was exceeded; `None` where it cannot be judged.
@@ -95,4 +100,20 @@ fn two_uneven_cycles_in_a_row_are_no_long_one() {
     uneven.by_name.values_mut().for_each(|count| count.on_grid_overruns = 9);
     let over = format!(" Over the limit: {said} one of them more than 1.00 ms; 1.00 ms is allowed.");
     assert_eq!(judged(&uneven, 1_000), (Some(true), over));
+}
+
+#[test]
+fn a_thread_that_changed_its_policy_is_said_to_have() {
+    let mut loops = loops(CycleCount::default());
+    let wakeups = |others: u64| [("arm fifo:80".to_owned(), 355), ("arm other".to_owned(), others)].into();
+    loops.wakeups_as = [("arm fifo:80".to_owned(), wakeups(157))].into();
+    assert_eq!(
+        loops.verdict(),
+        "No cycle of 200 took longer than 1.00 ms; the longest took 600 us. arm fifo:80 ran as arm (SCHED_OTHER) for 157 of 512 wakeups."
+    );
+    let rows = serde_json::to_value(CyclesRow::all(std::slice::from_ref(&loops))).unwrap();
+    assert_eq!(rows[0]["wakeups_as"]["arm other"], 157, "{rows}");
+    // What it was before it took its policy tells nothing of its loop.
+    loops.wakeups_as = [("arm fifo:80".to_owned(), wakeups(3))].into();
+    assert!(!loops.verdict().contains("ran as"), "{}", loops.verdict());
 }

@@ -18,7 +18,12 @@ fn loops(counts: &[(&str, u64, u64, u64)]) -> LoopCycles {
             },
         )
     };
-    LoopCycles { period_ns: 1_000_000, by_name: counts.iter().map(one).collect(), of: None }
+    LoopCycles {
+        period_ns: 1_000_000,
+        by_name: counts.iter().map(one).collect(),
+        wakeups_as: BTreeMap::new(),
+        of: None,
+    }
 }
 
 #[test]
@@ -150,7 +155,12 @@ fn a_row_of_cycles_is_not_called_one() {
             limit: 3 * limited,
             ..CycleCount::default()
         };
-        LoopCycles { period_ns: 1_000_000, by_name: [("arm fifo:80".to_owned(), count)].into(), of: None }
+        LoopCycles {
+            period_ns: 1_000_000,
+            by_name: [("arm fifo:80".to_owned(), count)].into(),
+            wakeups_as: BTreeMap::new(),
+            of: None,
+        }
     };
     let begin = "arm fifo:80 took longer than 1.00 ms in";
     for (loops, cycles, longest, meaning, over, head) in [
