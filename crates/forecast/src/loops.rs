@@ -187,6 +187,10 @@ impl Loops {
 fn beyond_wakeups(measure: &str, count: &CycleCount) -> String {
     let because = match count.least_overruns() > count.certain {
         true => "it waits within its cycles".to_owned(),
+        false if count.slept > count.unseen => "it may wait within its cycles".to_owned(),
+        false if count.spun > count.unseen => {
+            "it may wait on its CPU until its cycles are due, or within them".to_owned()
+        }
         false if count.unseen == 0 => {
             let waits = counted(count.waits, "wakeup");
             format!("{waits} came at other times than usual, and it may wait within its cycles")

@@ -10,8 +10,8 @@ use punctual_comparison::device_settings;
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, FollowedCycles, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible, counted, kind_of,
-    merge, printable, printable_path, read_activation_document,
+    BlockMaximum, Document, FollowedCycles, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible,
+    counted, kind_of, merge, printable, printable_path, read_activation_document,
 };
 use punctual_report::device::{Run, with_device_runs};
 use punctual_report::encode::html::{History, Page};

@@ -37,6 +37,8 @@ pub(super) enum Judgement {
 
 /// This many cycles show how long one usually executes.
 const ENOUGH: u64 = 10;
+/// This many show how little one may execute.
+const MANY: u64 = 30;
 
 /// What a thread's cycles usually execute, and how long they usually are.
 #[derive(Debug, Default)]
@@ -44,11 +46,14 @@ pub(super) struct Usual {
     cycles: u64,
     executed_ns: u64,
     length_ns: u64,
+    /// The least that one of them executed, ns.
+    least_ns: u64,
 }
 
 impl Usual {
     /// Takes a cycle that kept its period.
     pub(super) fn take(&mut self, executed_ns: u64, length_ns: u64) {
+        self.least_ns = if self.cycles == 0 { executed_ns } else { self.least_ns.min(executed_ns) };
         self.cycles += 1;
         self.executed_ns = self.executed_ns.saturating_add(executed_ns);
         self.length_ns = self.length_ns.saturating_add(length_ns);
@@ -98,9 +103,25 @@ impl Usual {
         self.cycles >= ENOUGH && executed_ns.saturating_mul(4) >= usual_ns.saturating_mul(3)
     }
 
+    /// Whether a cycle that executed this long, ns, is not done: it is clearly less than any of many executed.
+    pub(super) fn is_unfinished(&self, executed_ns: u64) -> bool {
+        self.cycles >= MANY && executed_ns.saturating_mul(4) < self.least_ns.saturating_mul(3)
+    }
+
     /// Whether a stretch that executed this long, ns, may hold more than one cycle: the second takes half as long as others at least.
     pub(super) fn may_be_several(&self, executed_ns: u64) -> bool {
         self.cycles < ENOUGH || executed_ns >= self.usual_ns().saturating_add(self.shortest_ns())
+    }
+
+    /// Whether it is known what cycles usually execute.
+    pub(super) fn is_known(&self) -> bool {
+        self.cycles >= ENOUGH
+    }
+
+    /// Whether a cycle of this length, ns, is about as long as others are.
+    pub(super) fn is_as_long(&self, length_ns: u64) -> bool {
+        let usual_ns = self.length_ns / self.cycles.max(1);
+        length_ns.abs_diff(usual_ns).saturating_mul(16) <= usual_ns
     }
 
     /// Less than this, ns, is no usual cycle, but may be several cheap ones.
@@ -204,6 +225,15 @@ mod tests {
                 "{what}, at the beginning"
             );
         }
+        let unfinished = |cycles: u64, executed_ns: u64| {
+            let mut usual = Usual::default();
+            (0..cycles).for_each(|number| usual.take(210_000 + number * 1_000, 300_000));
+            usual.is_unfinished(executed_ns)
+        };
+        assert_eq!(
+            [(30, 150_000), (30, 160_000), (29, 150_000)].map(|(cycles, ns)| unfinished(cycles, ns)),
+            [true, false, false]
+        );
         assert_eq!([700_000, 840_000, 950_000].map(|executed_ns| usual(210_000).cycles_in(executed_ns)), [3, 4, 5]);
         let at_most = [100_000, 210_000, 840_000, 855_000, 900_000].map(|ns| usual(210_000).cycles_at_most(ns));
         assert_eq!((at_most, Usual::default().cycles_at_most(900_000)), ([1, 1, 4, 4, 5], 0));

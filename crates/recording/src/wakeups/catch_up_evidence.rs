@@ -1,6 +1,7 @@
 //! What the long stretches of a loop show together: whether it makes up for the periods that began meanwhile.
 
 use super::growth::{Growth, MAX_PERIODS};
+use super::spun::Spun;
 
 /// This many stretches show that a loop makes up for some periods and not for others.
 const ENOUGH: u64 = 3;
@@ -41,6 +42,8 @@ pub(super) struct CatchUpEvidence {
     untold_periods: [u64; MAX_PERIODS],
     /// Overruns that are certain, whatever they tell, by how many periods began in them.
     certain: ByPeriods,
+    /// Those that were long by their own work, and may be cycles in time.
+    pub(super) spun: Spun,
 }
 
 /// What stretches show together, in numbers of stretches.

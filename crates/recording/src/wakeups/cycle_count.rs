@@ -20,16 +20,23 @@ pub struct CycleCount {
     pub longest_missed: u64,
     /// How many cycles the thread can have executed in the longest, by its CPU time; 0 if that is not known.
     pub longest_cycles: u64,
-    /// Whether the longest took more than a period, and the thread slept within it after less than one: its cycle may have
-    /// ended then, and the thread have been stopped.
+    /// Whether the thread slept in the longest: its cycle may have ended then.
     pub longest_slept: bool,
     /// The longest that certainly was one cycle, ns: of a stretch that may be several, the time until the first of them began, or how
     /// long they took on average, whichever is longer.
     pub longest_single_ns: u64,
-    /// The longest, ns, if each stretch is one cycle, as it is where a loop skips periods; without the period before a stop, if its
-    /// thread may have been stopped after its cycle. Where wakeups were not seen, only of those in which the thread did not sleep.
+    /// The longest that is certain, ns, if each stretch is one cycle, as it is where a loop skips periods. Where wakeups
+    /// were not seen, only of those in which the thread did not sleep.
     pub longest_skipping_ns: u64,
-    /// Overruns only if a sleep of more than two periods by a timer of the thread's own was part of the cycle and not a pause after it.
+    /// Overruns in which the thread slept, and of which nothing shows that they lasted longer than the period: the cycle may have
+    /// ended with the sleep, and something other than its next have woken the thread, such as a message.
+    pub slept: u64,
+    /// Overruns of work that a loop did without waiting if it waits on its CPU, from its wakeup until a cycle is due: if it does, they
+    /// kept their periods.
+    pub spun: u64,
+    /// Periods of the grid that began within these two kinds, or within what followed a sleep in others.
+    pub doubtful_periods: u64,
+    /// Overruns only if a sleep of more than two periods was part of the cycle and not a pause after it.
     pub paused: u64,
     /// How many periods began in such sleeps.
     pub paused_periods: u64,
@@ -44,12 +51,16 @@ pub struct CycleCount {
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
     /// period. They count nothing else.
     pub left_out: u64,
+    /// Threads whose timers woke others, too: each expiry counts as one cycle of all of them, and they count no `periods`.
+    pub sharing: u64,
     /// Wakeups of these threads that nobody saw, or that were lost: at most this many overruns are really two cycles
     /// that both kept their period.
     pub unseen: u64,
     /// Overruns that a single wakeup proves, whatever else was not seen.
     pub certain: u64,
-    /// Of these, those that ended after the wakeup that followed was due: one more period than those without a wakeup.
+    /// Of these, those that are overruns only because the thread was late when it began to run.
+    pub began_late: u64,
+    /// Of the certain ones too, those that ended after the wakeup that followed was due: one more period than those without a wakeup.
     pub past_next: u64,
     /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free its
     /// resources.
@@ -130,15 +141,20 @@ impl CycleCount {
         }
         self.longest_single_ns = self.longest_single_ns.max(other.longest_single_ns);
         self.longest_skipping_ns = self.longest_skipping_ns.max(other.longest_skipping_ns);
+        self.slept = self.slept.saturating_add(other.slept);
+        self.spun = self.spun.saturating_add(other.spun);
+        self.doubtful_periods = self.doubtful_periods.saturating_add(other.doubtful_periods);
         self.paused = self.paused.saturating_add(other.paused);
         self.paused_periods = self.paused_periods.saturating_add(other.paused_periods);
         self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
         self.pauses_made_up = self.pauses_made_up.saturating_add(other.pauses_made_up);
         self.untold = self.untold.saturating_add(other.untold);
         self.too_often = self.too_often.saturating_add(other.too_often);
+        self.sharing = self.sharing.saturating_add(other.sharing);
         self.left_out = self.left_out.saturating_add(other.left_out);
         self.unseen = self.unseen.saturating_add(other.unseen);
         self.certain = self.certain.saturating_add(other.certain);
+        self.began_late = self.began_late.saturating_add(other.began_late);
         self.past_next = self.past_next.saturating_add(other.past_next);
         self.ending = self.ending.saturating_add(other.ending);
         self.ending_missed = self.ending_missed.saturating_add(other.ending_missed);
@@ -170,7 +186,8 @@ impl CycleCount {
 
     /// The least number of overruns that there can have been.
     pub fn least_overruns(&self) -> u64 {
-        let seen = self.overruns.saturating_sub(self.unseen).saturating_sub(self.ending).saturating_sub(self.paused);
+        let uncertain = [self.unseen, self.ending, self.paused, self.slept, self.spun];
+        let seen = uncertain.into_iter().fold(self.overruns, u64::saturating_sub);
         self.certain.max(seen).max(self.least_of_parts).max(u64::from(self.began_within() > 0))
     }
 
@@ -180,7 +197,8 @@ impl CycleCount {
     pub fn overran_beyond_wakeups(&self) -> bool {
         let seen = self.overruns.saturating_sub(self.ending).saturating_sub(self.paused);
         let looks_long = seen.saturating_add(self.waited_periods);
-        self.least_overruns() > self.certain || looks_long > self.certain.saturating_mul(MUCH_MORE)
+        let waits = self.slept.max(self.spun) > self.unseen || self.least_overruns() > self.certain;
+        waits || looks_long > self.certain.saturating_mul(MUCH_MORE)
     }
 
     /// What the loop does about periods that begin during a long cycle.
@@ -212,8 +230,14 @@ impl CycleCount {
         }
     }
 
+    /// Of periods that certainly began within a cycle.
     fn if_each_period_overran(&self) -> u64 {
         self.certain.max(self.began_within().saturating_add(self.past_next))
+    }
+
+    /// Of those too that began within a cycle if the sleeps before them were part of it.
+    fn if_each_that_may_have_overran(&self) -> u64 {
+        self.if_each_period_overran().saturating_add(self.doubtful_periods)
     }
 
     /// The fewest and the most overruns that there can have been, as the loop itself would count them. They differ where
@@ -224,8 +248,10 @@ impl CycleCount {
             AfterOverrun::Skips | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.least_overruns(),
         };
         let most = match self.after_overrun() {
-            AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) => self.if_each_period_overran(),
-            AfterOverrun::Skips | AfterOverrun::Unknown => self.own_overruns(),
+            AfterOverrun::Skips => self.own_overruns(),
+            AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => {
+                self.if_each_that_may_have_overran()
+            }
         };
         let seen = self.overruns.max(most).max(self.may_have_begun_within());
         (least, seen.saturating_add(self.may_be_besides()))
@@ -306,6 +332,8 @@ mod tests {
             (count(31, 15, 16, 0), true),
             // The end of a thread is no wait within a cycle.
             (count(3, 1, 2, 2), false),
+            // Nothing shows that they took too long, nor that they did not.
+            (CycleCount { slept: 1, ..count(16, 15, 0, 0) }, true),
             // What may be waits counts too.
             (CycleCount { waited_periods: 15, ..count(15, 15, 0, 0) }, false),
             (CycleCount { waited_periods: 1, ..count(0, 0, 0, 0) }, true),

@@ -6,6 +6,7 @@ use super::finished::{Finished, Untold};
 use super::grid::{Grid, MIN_PERIODS};
 use super::once::Sleeps;
 use super::series::{Open, Room, Series};
+use super::shared_timers::{Expiries, Sharing};
 use super::spacing::Spacing;
 use crate::format::bounds::MAX_TASKS;
 use crate::{Stage, Wakeup};
@@ -32,6 +33,7 @@ pub struct Cycles {
     period_ns: u64,
     threads: HashMap<u32, Thread>,
     room: Room,
+    expiries: Expiries,
     /// When the recording began and ended, ns; 0 if that is not known.
     recorded_ns: (u64, u64),
 }
@@ -63,6 +65,7 @@ struct Thread {
     ended_ns: Option<u64>,
     /// Whether it sets a timer for each of its sleeps.
     sets_timers: bool,
+    sharing: Sharing,
 }
 
 impl Thread {
@@ -181,7 +184,13 @@ fn is_too_often(begun: u64, periods: u64) -> bool {
 impl Cycles {
     /// Counts for loops that should start over this often, ns.
     pub fn new(period_ns: u64) -> Cycles {
-        Cycles { period_ns: period_ns.max(1), threads: HashMap::new(), room: Room::default(), recorded_ns: (0, 0) }
+        Cycles {
+            period_ns: period_ns.max(1),
+            threads: HashMap::new(),
+            room: Room::default(),
+            expiries: Expiries::default(),
+            recorded_ns: (0, 0),
+        }
     }
 
     /// Takes a thread's next wakeup, and whether one of its own timers caused it.
@@ -191,6 +200,18 @@ impl Cycles {
             return;
         }
         self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns, &mut self.room);
+    }
+
+    /// Notes that a timer for which several threads can wait caused a wakeup that was taken.
+    pub fn expired(&mut self, wakeup: &Wakeup) {
+        let Some(first) = self.expiries.take(wakeup.expected_ns, wakeup.tid) else { return };
+        if let Some(thread) = self.threads.get_mut(&wakeup.tid) {
+            thread.sharing.all += 1;
+            thread.sharing.after += 1;
+        }
+        if let Some(thread) = self.threads.get_mut(&first) {
+            thread.sharing.all += 1;
+        }
     }
 
     /// Notes when the recording began and ended, ns.
@@ -238,6 +259,7 @@ impl Cycles {
             let ended_ns = if has_stopped { 0 } else { thread.ended_ns.unwrap_or(recording_ended_ns) };
             let periods = thread.sleeps.periods_in(began_ns, ended_ns, period_ns);
             let woken = thread.wakeups.saturating_add(unseen);
+            let (sharing, timers) = (thread.sharing, thread.timers.count);
             let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
                 Ok(found) => found,
                 Err(why) => return (tid, CycleCount { unseen, longest_gap_ns, ..why.untold() }, Vec::new()),
@@ -251,7 +273,7 @@ impl Cycles {
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             let starved_within = count.starved_within.min(count.starved_periods);
             let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..count };
-            (tid, if is_on_grid { count.on_grid() } else { count }, joined)
+            (tid, sharing.applied(count.with_grid(is_on_grid), timers), joined)
         })
     }
 }

@@ -62,7 +62,11 @@ impl Recording {
                 *left -= 1;
             }
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
-            cycles.take(wakeup, waker.is_some_and(|waker| waker.kind == WakerKind::Timer));
+            let timer = waker.filter(|waker| waker.kind == WakerKind::Timer);
+            cycles.take(wakeup, timer.is_some());
+            if timer.is_some_and(|timer| timer.name == SHAREABLE) {
+                cycles.expired(wakeup);
+            }
         })?;
         let started_ns = document.provenance.started_ns;
         cycles.within(started_ns, started_ns.saturating_add(document.measured_ns()));
@@ -101,6 +105,9 @@ impl Recording {
         Ok(found)
     }
 }
+
+/// A timer for which several threads can wait, as [`Waker`](crate::Waker) calls it.
+const SHAREABLE: &str = "timerfd";
 
 /// A thread's own timer that ends one sleep, as [`Waker`](crate::Waker) is written.
 const SLEEP: &str = "timer sleep";

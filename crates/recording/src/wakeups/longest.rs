@@ -20,7 +20,8 @@ impl CycleCount {
     /// The same in words, such as `7 cycles in a row`.
     pub fn longest_row_in_words(&self) -> Option<String> {
         let row = counted(self.longest_row()?, "cycle");
-        let is_known = self.after_overrun() == AfterOverrun::CatchesUp && self.not_made_up == 0 && self.starved == 0;
+        let is_followed = self.not_made_up == 0 && self.starved == 0 && !self.longest_slept;
+        let is_known = self.after_overrun() == AfterOverrun::CatchesUp && is_followed;
         Some(if is_known { format!("{row} in a row") } else { format!("up to {row} in a row") })
     }
 
@@ -34,7 +35,7 @@ impl CycleCount {
     /// be several cycles. Only where the periods are known does an overrun show that a cycle took longer than its period.
     pub fn longest_at_least_ns(&self, period_ns: u64) -> u64 {
         let seen_ns = match self.after_overrun() {
-            _ if self.longest_missed == 0 => self.longest_ns,
+            _ if self.longest_missed == 0 && !self.longest_slept => self.longest_ns,
             AfterOverrun::Skips => self.longest_skipping_ns.max(self.longest_single_ns),
             AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.longest_single_ns,
         };
@@ -78,6 +79,8 @@ mod tests {
         };
         for (count, least_ns) in [
             (CycleCount { longest_missed: 0, ..count }, 21_900),
+            // The thread slept in it, and what followed may be none of its cycle.
+            (CycleCount { longest_missed: 0, longest_slept: true, ..count }, 7_300),
             (CycleCount { skipped: 5, ..count }, 21_900),
             // The thread slept in it, and may have begun another cycle with a wakeup that nobody saw.
             (CycleCount { skipped: 5, longest_skipping_ns: 9_000, ..count }, 9_000),

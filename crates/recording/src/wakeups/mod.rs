@@ -4,8 +4,10 @@
 //! * `distribution`, `buckets`: every value counted; `tail`: the largest ones, exactly; `rebuilt`: these, from the wakeups
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
-//!   period does; `begun`: how many periods passed without one, where no grid shows it; `spacing`: which may be waits within
-//!   one; `finished`: what is known of one thread's; `followed_cycles`: of a recording's threads; `cycle_count`: how many there
+//!   period does; `shared_timers`: which several threads
+//!   share; `begun`: how many periods passed without one, where no grid shows it; `spacing`: which may be waits within
+//!   one; `lasted`: how long one certainly lasted in which its thread slept; `spun`: which long ones may have been
+//!   in time; `finished`: what is known of one thread's; `followed_cycles`: of a recording's threads; `cycle_count`: how many there
 //!   were; `periods`: how many periods they had, and overran;
 //!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
 //!   `once`: whether a thread is a loop of the period at all; `most_often`, `policy`: whose they are, and that in words.
@@ -24,6 +26,7 @@ mod finished;
 pub(crate) mod followed_cycles;
 mod grid;
 mod growth;
+mod lasted;
 mod longest;
 mod most_often;
 pub(crate) mod once;
@@ -32,7 +35,9 @@ pub(crate) mod periods;
 pub(crate) mod policy;
 pub(crate) mod rebuilt;
 mod series;
+mod shared_timers;
 mod spacing;
+mod spun;
 pub(crate) mod sums;
 pub(crate) mod tail;
 pub(crate) mod wakeup;

@@ -70,6 +70,7 @@ impl CycleCount {
             may_be_more: self.unseen > 0
                 || self.starved > 0
                 || self.rare_periods > 0
+                || self.sharing > 0
                 || self.waits > 0
                 || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
@@ -77,6 +78,7 @@ impl CycleCount {
             may_be_more_cycles: self.starved > 0
                 || self.unseen > 0
                 || self.rare_periods > 0
+                || self.sharing > 0
                 || self.waits > 0
                 || most > cycles
                 || self.may_be_besides() > 0
@@ -111,7 +113,7 @@ impl CycleCount {
             AfterOverrun::CatchesUp => self.not_made_up > 0 || self.skipped > 0 || self.partly > 0,
             AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.began_within() > 0,
         };
-        are_uncounted || self.may_hold_more()
+        are_uncounted || self.doubtful_periods > 0 || self.may_hold_more()
     }
 
     /// Whether the longest stretch may hold any number of cycles: periods without a wakeup are counted among the most overruns,
@@ -152,6 +154,12 @@ mod tests {
             (
                 CycleCount { longest_missed: 87, not_woken: 200, limited: 9, limit: 3, made_up_at_most: 40, ..on_grid },
                 "116 to 200 of at least 12,525 cycles",
+            ),
+            // In 100 of them the thread slept, maybe after its cycle.
+            (CycleCount { slept: 100, ..seen }, "16 to 116 of 12,525 cycles"),
+            (
+                CycleCount { slept: 100, doubtful_periods: 130, not_woken: 145, ..on_grid },
+                "16 to 145 of at least 12,525 cycles",
             ),
             (CycleCount { starved: 1, ..seen }, "116 or more of at least 12,525 cycles"),
             (CycleCount { not_woken: 13_000, ..on_grid }, "116 to 13,000 of at least 12,525 cycles"),

@@ -27,9 +27,14 @@ pub struct OverrunPeriods {
 }
 
 impl CycleCount {
-    /// The same of one thread whose periods are known.
-    pub(super) fn on_grid(self) -> CycleCount {
-        CycleCount { on_grid: self.cycles, on_grid_overruns: self.least_overruns(), ..self }
+    /// The same of one thread, whose periods are known or not.
+    pub(super) fn with_grid(self, is_on_grid: bool) -> CycleCount {
+        // Without a grid no period is known to have begun.
+        let count = CycleCount { doubtful_periods: self.doubtful_periods.min(self.not_woken), ..self };
+        match is_on_grid {
+            true => CycleCount { on_grid: count.cycles, on_grid_overruns: count.least_overruns(), ..count },
+            false => count,
+        }
     }
 
     /// The periods that passed, where that is known, exactly or about.
@@ -55,14 +60,15 @@ impl CycleCount {
     }
 
     /// Periods that certainly began while the previous cycle still ran: those without a wakeup, less those that the thread
-    /// slept through and the wakeups that nobody saw. A loop that catches up overran in each of them; one that skips them, once for each row of them. A
-    /// cycle within which a period began is an overrun: without an overrun there is no such period.
+    /// slept through, those of overruns that are not certain, and the wakeups that nobody saw. A loop that catches up overran in each of
+    /// them; one that skips them, once for each row of them. A cycle within which a period began is an overrun: without an overrun there
+    /// is no such period.
     pub fn began_within(&self) -> u64 {
         if self.overruns == 0 {
             return 0;
         }
         // In each certain overrun one began at least, which had no wakeup unless the overrun ended after that was due.
-        let not_woken = self.not_woken.saturating_sub(self.paused_periods);
+        let not_woken = self.not_woken.saturating_sub(self.paused_periods).saturating_sub(self.doubtful_periods);
         let certain = self.certain.saturating_sub(self.past_next).min(not_woken);
         // A wakeup that nobody saw leaves a period in which the thread seems to have slept on.
         not_woken.saturating_sub(self.unseen.max(self.asleep)).max(certain)
@@ -77,8 +83,9 @@ impl CycleCount {
         let all = self.all_periods();
         let began = self.all_began_within().saturating_add(self.past_next);
         let least = self.certain.max(began).max(self.least_overruns()).min(all);
+        let within = least.saturating_add(self.doubtful_periods.max(self.slept.saturating_add(self.spun)));
         let besides = self.paused_periods.saturating_add(self.ending_missed);
-        let most = self.overruns.max(self.may_have_begun_within()).max(least).saturating_add(besides).min(all);
+        let most = self.overruns.max(self.may_have_begun_within()).max(within).saturating_add(besides).min(all);
         Some(OverrunPeriods { least, most, may_be_more: self.unseen > 0, all })
     }
 }
@@ -97,6 +104,9 @@ mod tests {
         let many = CycleCount { overruns: 9, certain: 9, past_next: 2, ..count };
         assert_eq!(many.began_within(), 7);
         assert_eq!(CycleCount { not_woken: 5, ..many }.began_within(), 5);
+        // Nor in those of work after a sleep.
+        let slept = CycleCount { overruns: 9, slept: 9, doubtful_periods: 17, unseen: 0, ..count };
+        assert_eq!((slept.began_within(), slept.least_overruns()), (0, 0));
     }
 
     #[test]
@@ -120,6 +130,8 @@ mod tests {
                 "{made_up} {skipped}"
             );
         }
+        let slept = CycleCount { certain: 4, past_next: 0, slept: 6, doubtful_periods: 50, ..count }.overrun_periods();
+        assert_eq!(slept, Some(OverrunPeriods { least: 10, most: 60, may_be_more: false, all: 5_060 }));
         let found = CycleCount { unseen: 60, certain: 0, past_next: 0, ..count }.overrun_periods();
         assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, may_be_more: true, all: 5_060 }));
         // A thread of the same name that is starved; and one whose periods are not known.

@@ -5,7 +5,7 @@ use super::catch_up_evidence::CatchUpEvidence;
 use super::cycle_count::CycleCount;
 use super::finished::Finished;
 use super::grid::periods_between;
-use super::once::LONG_PERIODS;
+use super::lasted::{Lasted, slept_after};
 use crate::Wakeup;
 
 /// A thread's last work ends with the thread, to within this, ns.
@@ -81,8 +81,10 @@ pub(super) struct Open {
     slept_ns: Option<u64>,
     /// The CPU time from its last wakeup until it slept again, ns.
     last_executed_ns: Option<u64>,
-    /// When it slept before its first sleep by a timer of its own that may be a pause, because it is so long.
+    /// When it slept before its first sleep that may be a pause, or a wait for something else than its next cycle, because it is so long.
     paused_ns: Option<u64>,
+    /// How long it certainly lasted so far.
+    lasted: Lasted,
     /// Whether it ended then.
     ends: bool,
     /// Whether a timer of the thread's own began it, and none ended a sleep within it.
@@ -109,7 +111,7 @@ impl Series {
     /// Takes the thread's next wakeup, which may begin a cycle.
     pub(super) fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, begins: bool, period_ns: u64, room: &mut Room) {
         let began = wakeup.expected_ns.saturating_add(wakeup.total_ns);
-        let slept_ns = wakeup.work_ns.map(|work| began.saturating_add(work));
+        let slept_ns = slept_after(wakeup);
         let held_until_due_ns = if is_by_timer || begins { None } else { self.due_while_held(wakeup, period_ns) };
         self.count.held += u64::from(held_until_due_ns.is_some());
         if let Some(due_ns) = begins.then_some(wakeup.expected_ns).or(held_until_due_ns) {
@@ -121,6 +123,7 @@ impl Series {
                 slept_ns,
                 last_executed_ns: wakeup.executed_ns,
                 paused_ns: None,
+                lasted: Lasted::from(wakeup),
                 ends: false,
                 by_timer: is_by_timer || held_until_due_ns.is_some(),
                 held: held_until_due_ns.is_some(),
@@ -129,9 +132,8 @@ impl Series {
                 self.close(open, open.slept_ns, Some((new.due_ns, room)), period_ns);
             }
         } else if let Some(open) = &mut self.open {
-            let is_pause =
-                |slept_ns: &u64| wakeup.expected_ns.saturating_sub(*slept_ns) > period_ns.saturating_mul(LONG_PERIODS);
-            open.paused_ns = open.paused_ns.or_else(|| open.slept_ns.filter(is_pause).filter(|_| is_by_timer));
+            let may_be_pause = open.lasted.take(wakeup, is_by_timer, open.slept_ns, &self.usual, period_ns);
+            open.paused_ns = open.paused_ns.or(open.slept_ns.filter(|_| may_be_pause));
             open.slept_ns = slept_ns;
             open.last_executed_ns = wakeup.executed_ns;
             open.by_timer &= !is_by_timer;
@@ -175,6 +177,10 @@ impl Series {
                 return;
             }
             self.take_judged(found, open.held, &stretch, period_ns);
+            if !open.held && self.may_be_spun(found, &stretch, period_ns) {
+                self.count.cycles += 1;
+                return;
+            }
         }
         let executed_ns = open.executed_ns.filter(|_| is_whole);
         let cycles = executed_ns.map_or(0, |executed_ns| self.usual.cycles_at_most(executed_ns));
@@ -182,28 +188,54 @@ impl Series {
         let ended_ns = open.paused_ns.map_or(slept_ns, |paused_ns| paused_ns.min(slept_ns));
         let own_ns = ended_ns.saturating_sub(open.due_ns);
         let own_missed = began.min(if own_ns < length_ns { own_ns / period_ns } else { u64::MAX });
-        let slept = open.first_slept_ns != Some(ended_ns) && own_ns > period_ns && !is_certain;
+        let slept = open.first_slept_ns != Some(ended_ns);
         self.count.take(own_ns, (own_missed, cycles), slept, period_ns);
         if own_ns < length_ns {
             self.take_pause(&open, (own_ns, length_ns), (own_missed, began), period_ns);
         }
-        self.take_longest(open, (own_ns, own_missed), period_ns);
-        let before_ns = if slept && self.may_be_stopped(&open) { period_ns } else { 0 };
         let is_late = own_missed > 0 && own_ns > period_ns;
-        self.take_skipping(own_ns.saturating_sub(before_ns), is_late.then_some(own_missed), &open, period_ns);
+        let (certain_ns, certain_missed) = self.take_certain(&open, (own_ns, own_missed), period_ns);
+        self.take_skipping(certain_ns, is_late.then_some(own_missed), &open, period_ns);
         if is_certain && !open.ends {
             self.take_within(awake_ns, began, period_ns);
             self.note(|evidence| evidence.take_certain(own_missed));
         }
         self.count.certain += u64::from(is_certain && !open.ends);
         self.count.ending += u64::from(is_certain && open.ends);
-        let is_past = |missed: u64| length_ns > missed.saturating_add(1).saturating_mul(period_ns);
+        let is_by_delay = awake_ns.saturating_sub(open.total_ns) <= period_ns;
+        self.count.began_late += u64::from(is_certain && !open.ends && is_by_delay);
+        let is_past = |missed: u64| certain_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
-        if missed.is_some() && !is_whole && own_missed > 0 && own_ns > period_ns {
-            self.note(|evidence| evidence.take_unclear(own_missed, false));
-            // Its first sleep may have been the one for the next cycle, and what ended that a stop.
-            self.not_made_up(u64::from(!is_certain));
+        if missed.is_some() && !is_whole && certain_missed > 0 && certain_ns > period_ns {
+            self.note(|evidence| evidence.take_unclear(certain_missed, false));
         }
+    }
+
+    /// Whether a stretch, of which this was found, may be several cycles in time. All of these together show that.
+    fn may_be_spun(&mut self, found: Judgement, stretch: &Stretch, period_ns: u64) -> bool {
+        let Some(evidence) = &mut self.evidence else { return false };
+        let may_be_spun = evidence.spun.take(found, stretch, &self.usual, period_ns);
+        if may_be_spun {
+            evidence.take_certain(stretch.missed);
+        }
+        may_be_spun
+    }
+
+    /// Takes what is certain of a cycle of this length, ns, in which so many periods began: returned is how long it certainly lasted,
+    /// ns, and how many began in it then. An overrun is none if the cycle had ended in time.
+    fn take_certain(&mut self, open: &Open, (own_ns, own_missed): (u64, u64), period_ns: u64) -> (u64, u64) {
+        let (ran_ns, until_ns) = open.lasted.until(open.due_ns.saturating_add(own_ns));
+        let [before_ns, certain_ns] = [ran_ns, until_ns].map(|at_ns| at_ns.saturating_sub(open.due_ns));
+        let missed_within = |ns: u64| own_missed.min(ns.saturating_sub(1) / period_ns);
+        let missed = if certain_ns < own_ns { missed_within(certain_ns) } else { own_missed };
+        if certain_ns < own_ns {
+            let after_sleep = missed_within(own_ns) - missed;
+            self.count.slept += u64::from(own_ns > period_ns && certain_ns <= period_ns);
+            self.count.doubtful_periods = self.count.doubtful_periods.saturating_add(after_sleep);
+        }
+        let began_in_it = if certain_ns > period_ns { missed } else { 0 };
+        self.take_longest(open, (certain_ns, began_in_it), before_ns);
+        (certain_ns, missed)
     }
 
     /// Takes what became of the periods that began from one cycle until the next, which is known to follow, or until the last one slept.
@@ -220,13 +252,6 @@ impl Series {
             self.after_last = began;
             self.not_made_up(began);
         }
-    }
-
-    /// Whether the first sleep of a cycle may have been the one for the next, in which the thread was stopped: it had executed as much
-    /// as others do, and no timer of its own woke it again. What it did then is that next cycle, which was due a period later.
-    fn may_be_stopped(&self, open: &Open) -> bool {
-        let is_whole = open.executed_ns.is_some_and(|executed_ns| self.usual.is_whole(executed_ns));
-        open.by_timer && is_whole
     }
 
     /// Takes a pause, or a sleep within a cycle: without it and with it, how long the cycle took, ns, and how many periods began in it.
@@ -257,11 +282,11 @@ impl Series {
         }
     }
 
-    /// Takes a stretch of this length, ns, and how many periods began in it. One that is longer than a period, and in which periods began,
-    /// may be several cycles: the first of them ended after it began, and one of them is as long as they are on average.
-    fn take_longest(&mut self, open: Open, (length_ns, missed): (u64, u64), period_ns: u64) {
-        let is_one = missed == 0 || length_ns <= period_ns;
-        let single_ns = if is_one { length_ns } else { open.total_ns.min(length_ns) };
+    /// Takes a stretch that certainly lasted so long, ns, and how many periods began in it. If any did, it may be several cycles: the
+    /// first of them ended after the thread began to run in it, so long after it was due, ns, and one of them is as long as they
+    /// are on average.
+    fn take_longest(&mut self, open: &Open, (length_ns, missed): (u64, u64), before_ns: u64) {
+        let single_ns = if missed == 0 { length_ns } else { before_ns.min(length_ns) };
         let is_unbroken = open.first_slept_ns == Some(open.due_ns.saturating_add(length_ns)) && !open.ends;
         let unbroken_ns = if is_unbroken { length_ns } else { single_ns };
         self.longest_ns = (self.longest_ns.0.max(single_ns), self.longest_ns.1.max(unbroken_ns));
@@ -378,6 +403,10 @@ impl Series {
             evidence.take_certain(cycle.missed);
         }
         evidence.settle();
+        let certain = evidence.spun.settle(&self.usual, &mut self.count, period_ns);
+        self.within = self.within.saturating_add(certain.within);
+        self.longest_ns = (self.longest_ns.0.max(certain.single_ns), self.longest_ns.1.max(certain.longest_ns));
+        self.longest_skipping_ns = self.longest_skipping_ns.max(certain.longest_ns);
         self.not_made_up(evidence.untold_periods());
         let shown = evidence.shown();
         let made_up_at_most = if shown.limit > 0 { evidence.made_up_at_most(shown.limit) } else { self.within };

@@ -104,7 +104,8 @@ impl LoopCycles {
 
     /// What the longest is of: of cycles, or of several in a row.
     fn longest_head(&self) -> &'static str {
-        let has_row = self.by_name.values().any(|count| count.longest_row().is_some());
+        let is_row = |count: &CycleCount| !count.longest_slept && count.longest_row().is_some();
+        let has_row = self.by_name.values().any(is_row);
         if has_row { "longest without a wait us" } else { "longest us" }
     }
 
@@ -180,6 +181,8 @@ pub(crate) struct CyclesRow<'a> {
     /// `least_overruns` and `most_overruns`.
     overruns: u64,
     longest_ns: Option<u64>,
+    /// How long the longest cycle certainly took: less, if the longest stretch may be several cycles, or have gone on after its cycle.
+    longest_at_least_ns: Option<u64>,
     /// How many periods began during the longest: unless the loop skips them, it is not one cycle but so many more.
     longest_missed: u64,
     /// Threads whose wakeups do not show which of them begin a cycle: they count none.
@@ -189,6 +192,9 @@ pub(crate) struct CyclesRow<'a> {
     /// Threads that mostly slept for much longer than the period, beside others that woke about once in it: no loops with that
     /// period, which count nothing here.
     left_out: u64,
+    /// Threads whose timers were due when those of others were, as of one timer that they share: each time counts as one cycle, and they
+    /// count no `periods`.
+    sharing: u64,
     /// Wakeups that nobody saw or that were lost: at most this many overruns are really two cycles that both kept their
     /// period.
     unseen: u64,
@@ -204,8 +210,12 @@ pub(crate) struct CyclesRow<'a> {
     own_cycles: u64,
     /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
     may_be_more_cycles: bool,
-    /// Of the most overruns, those that are none if a sleep of more than two periods by a timer of the thread's own was a pause
-    /// after the cycle.
+    /// Of the most overruns, those in which the thread slept, and that are none if the cycle had ended then and something other than
+    /// the next woke the thread.
+    slept: u64,
+    /// Of the most overruns, those that are none if the loop wakes early and waits on its CPU until a cycle is due.
+    spun: u64,
+    /// Of the most overruns, those that are none if a sleep of more than two periods was a pause after the cycle.
     paused: u64,
     /// How long the longest cycle took if such a sleep was part of it; `longest_ns` is without them.
     longest_paused_ns: Option<u64>,
@@ -255,16 +265,20 @@ impl<'a> CyclesRow<'a> {
             cycles: count.cycles,
             overruns: count.overruns,
             longest_ns: longest(count),
+            longest_at_least_ns: longest(count).map(|_| loops.at_least_ns(count)),
             longest_missed: count.longest_missed,
             untold: count.untold,
             too_often: count.too_often,
             left_out: count.left_out,
+            sharing: count.sharing,
             unseen: count.unseen,
             least_overruns: overruns.least,
             most_overruns: overruns.most,
             may_be_more: overruns.may_be_more,
             own_cycles: overruns.cycles,
             may_be_more_cycles: overruns.may_be_more_cycles,
+            slept: count.slept,
+            spun: count.spun,
             paused: count.paused,
             longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
             waits: count.waits,

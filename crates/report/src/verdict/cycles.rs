@@ -1,7 +1,10 @@
 //! Of loops: how often their cycles took longer than their period.
 
+mod doubts;
+
 use crate::layout::{counted, grouped};
 use crate::recording::cycles::{LoopCycles, longest};
+use doubts::{held, paused, rare, sharing, slept, spun, starved, waits};
 use punctual_recording::{
     AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable, spoken_measure,
 };
@@ -39,7 +42,7 @@ impl LoopCycles {
                 self.may_be_over(limit.limit_ns)
             }
             None if self.longest_ns().is_some() && self.longest_paused_ns() > limit.limit_ns => format!(
-                " The limit on the cycles cannot be judged: a cycle took {} if a sleep by a timer of its own was part of it and not a pause.",
+                " The limit on the cycles cannot be judged: a cycle took {} if a sleep of more than two periods was part of it and not a pause.",
                 format_ns(self.longest_paused_ns())
             ),
             None if self.longest_ns().is_some() && self.longest_waited_ns() > limit.limit_ns => format!(
@@ -105,8 +108,8 @@ impl LoopCycles {
         let row = self.longest_count().and_then(row_without_a_wait);
         let row = row.unwrap_or_else(|| {
             let longest = self.longest_ns().map_or_else(String::new, format_ns);
-            match self.longest_count().is_some_and(|count| count.unseen == 0 && count.longest_slept) {
-                true => format!("what took {longest} may be two cycles, between which its thread was stopped"),
+            match self.longest_count().is_some_and(|count| count.longest_slept) {
+                true => format!("in what took {longest} its thread slept, maybe after its cycle"),
                 false => format!("what took {longest} may be several cycles, between which wakeups were not seen"),
             }
         });
@@ -122,6 +125,11 @@ impl LoopCycles {
         self.by_name.values().max_by_key(|count| longest(count))
     }
 
+    /// Whether the thread slept in the longest, which may have ended then.
+    fn longest_may_be_shorter(&self) -> bool {
+        self.longest_count().is_some_and(|count| count.longest_slept && self.at_least_ns(count) < count.longest_ns)
+    }
+
     /// The sentence about threads whose cycles were counted, if there were any.
     fn told(&self) -> Option<String> {
         let period = format_ns(self.period_ns);
@@ -131,7 +139,8 @@ impl LoopCycles {
         let is_over = |(_, count): &&(&str, &CycleCount)| count.overrun_count().most > 0;
         let over: Vec<(String, String)> = (rows.iter().filter(is_over).take(MAX_NAMED))
             .map(|(name, count)| {
-                let (often, longest) = (count.overrun_count().of_cycles_in_words(), longest_in_words(count));
+                let often = count.overrun_count().of_cycles_in_words();
+                let longest = longest_in_words(count, self.period_ns);
                 let ending = match count.ending {
                     0 => String::new(),
                     ending => format!(" ({} as {} thread ended)", grouped(ending), agreeing(ending, "its", "their")),
@@ -153,13 +162,16 @@ impl LoopCycles {
                     agreeing(unseen, "was", "were")
                 ),
             };
-            let more = [not_woken(&rows), about_not_woken(&rows), rare(&rows), waits(&rows), held(&rows)].concat();
-            return Some(format!("{none}; the longest took {}.{more}", format_ns(longest)));
+            let more =
+                [not_woken(&rows), about_not_woken(&rows), rare(&rows), sharing(&rows), waits(&rows), held(&rows)]
+                    .concat();
+            let at_most = if self.longest_may_be_shorter() { " at most" } else { "" };
+            return Some(format!("{none}; the longest took {}{at_most}.{more}", format_ns(longest)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
-        let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows)].concat();
-        let within = [slept(&rows), paused(&rows), waits(&rows), held(&rows)].concat();
+        let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows), sharing(&rows)].concat();
+        let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows)].concat();
         let more = periods + &within;
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
@@ -269,19 +281,22 @@ fn spoken(measure: &str) -> String {
 
 /// The longest stretch, if it may be a row of cycles: `7 cycles in a row took 6.80 ms without a wait in between`.
 fn row_without_a_wait(count: &CycleCount) -> Option<String> {
-    let row = count.longest_row_in_words()?;
+    let row = count.longest_row_in_words().filter(|_| !count.longest_slept)?;
     let seen = if count.unseen > 0 { " that was seen" } else { "" };
     Some(format!("{row} took {} without a wait in between{seen}", format_ns(count.longest_ns)))
 }
 
 /// The longest cycle, or the longest row of cycles without a wait in between.
-fn longest_in_words(count: &CycleCount) -> String {
+fn longest_in_words(count: &CycleCount, period_ns: u64) -> String {
     let longest = format_ns(count.longest_ns);
     // What was in time is one cycle.
     let row = count.longest_row_in_words().filter(|_| count.overruns > 0);
     match (row, count.unseen) {
         (None, _) if count.longest_waited_ns > count.longest_ns => {
             format!("the longest from {longest} to {}", format_ns(count.longest_waited_ns))
+        }
+        (None, _) if count.longest_ns <= period_ns && count.paused > 0 => {
+            format!("the longest from {longest} to {}", format_ns(count.longest_paused_ns))
         }
         // A stop after its cycle, which looks like a sleep within it, is none of it.
         (Some(row), 0) if count.longest_slept => format!("the longest stretch lasting at most {longest}, {row}"),
@@ -303,17 +318,25 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         return String::new();
     }
     let periods = counted(sum(&CycleCount::all_periods), "period");
+    let maybe = sum(&|count| count.doubtful_periods);
     if within == 0 {
-        let may_be_within = match sum(&CycleCount::may_have_begun_within) {
-            0 => String::new(),
-            left => {
-                format!("; unseen wakeups account for all but {}, during which a cycle may have gone on", grouped(left))
-            }
+        let of_them = match (maybe, sum(&CycleCount::may_have_begun_within)) {
+            (0, 0) => " that was seen".to_owned(),
+            (0, left) => format!(
+                " that was seen; unseen wakeups account for all but {}, during which a cycle may have gone on",
+                grouped(left)
+            ),
+            (all, _) if all == without => " in overruns that are not certain".to_owned(),
+            (maybe, _) => format!(", {} of them in overruns that are not certain", grouped(maybe)),
         };
-        return format!(" Of {periods} {} began without a wakeup that was seen{may_be_within}.", grouped(without));
+        return format!(" Of {periods} {} began without a wakeup{of_them}.", grouped(without));
     }
     let asleep = sum(&|count| if count.unseen == 0 { count.asleep } else { 0 });
-    let unseen = match without - within {
+    let in_doubt = match maybe {
+        0 => String::new(),
+        maybe => format!("; {} more in overruns that are not certain", grouped(maybe)),
+    };
+    let unseen = match without.saturating_sub(within).saturating_sub(maybe) {
         0 => String::new(),
         slept if slept == asleep => format!("; {} more passed in sleeps that began before them", grouped(slept)),
         unseen => format!("; {} more began without a wakeup that was seen", grouped(unseen)),
@@ -331,7 +354,7 @@ fn not_woken(rows: &[(&str, &CycleCount)]) -> String {
         };
         within_of.iter().map(of).collect::<Vec<String>>().join(" ")
     };
-    format!(" Of {periods} {} began before the previous cycle had ended{unseen}. {meaning}", grouped(within))
+    format!(" Of {periods} {} began before the previous cycle had ended{in_doubt}{unseen}. {meaning}", grouped(within))
 }
 
 /// The sentence about periods without a wakeup where no grid shows which, with a space before; empty if there are none.
@@ -355,91 +378,6 @@ fn about_not_woken(rows: &[(&str, &CycleCount)]) -> String {
     format!(
         "{without_any}{seen}: dropped, unless the loop made up for them without sleeping. They are estimated from the time between cycles, since no grid of timers shows them."
     )
-}
-
-/// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.
-fn starved(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.starved).sum::<u64>() {
-        0 => String::new(),
-        starved => format!(
-            " Fewer than half of the periods of {} began with a wakeup: cycles between which {} not sleep cannot be told apart, and count as one.",
-            counted(starved, "thread"),
-            agreeing(starved, "it does", "they do")
-        ),
-    }
-}
-
-/// The sentence about threads that were seen in fewer than half of their periods, with a space before; empty if there are none.
-fn rare(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.rare_periods).sum::<u64>() {
-        0 => String::new(),
-        periods => format!(
-            " Fewer than half of about {} began with a wakeup, and nothing shows what the thread did in the others: it does not sleep \
-             where it yields a deadline reservation, and one wakeup may be for several cycles.",
-            counted(periods, "period")
-        ),
-    }
-}
-
-/// The sentence about wakeups that may be within a cycle, with a space before; empty if there are none.
-fn waits(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.waits).sum::<u64>() {
-        0 => String::new(),
-        waits => {
-            let longest_ns = rows.iter().map(|(_, count)| count.longest_waited_ns).max().unwrap_or(0);
-            format!(
-                " {} came at other times than usual: they begin cycles of their own, or end waits within cycles that then took up to {}.",
-                counted(waits, "wakeup"),
-                format_ns(longest_ns)
-            )
-        }
-    }
-}
-
-/// The sentence about overruns of cycles in which the thread slept, with a space before; empty if there are none.
-fn slept(rows: &[(&str, &CycleCount)]) -> String {
-    // Those that no single wakeup proves, although each unseen wakeup were within another one.
-    let of = |count: &CycleCount| {
-        let seen = count.overruns.saturating_sub(count.unseen).saturating_sub(count.ending);
-        seen.saturating_sub(count.paused).saturating_sub(count.certain)
-    };
-    match rows.iter().map(|(_, count)| of(count)).sum::<u64>() {
-        0 => String::new(),
-        slept => format!(
-            " In {} the thread slept within its cycle: for something, such as a lock, or in a control group that was frozen, which looks the \
-             same. If it was recorded with --why, `punctual why` says which.",
-            counted(slept, "overrun")
-        ),
-    }
-}
-
-/// The sentence about sleeps by a thread's own timer that are so long that they may be pauses between cycles, with a space before;
-/// empty if there are none.
-fn paused(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.longest_paused_ns).max() {
-        None | Some(0) => String::new(),
-        Some(longest_ns) => {
-            let periods = rows.iter().map(|(_, count)| count.paused_periods).sum::<u64>();
-            format!(
-                " {} began in sleeps of more than two periods by a timer of the thread's own: pauses between cycles, or part of cycles that then \
-                 took up to {}.",
-                counted(periods, "period"),
-                format_ns(longest_ns)
-            )
-        }
-    }
-}
-
-/// The sentence about cycles that were due while their thread was held, with a space before; empty if there are none.
-fn held(rows: &[(&str, &CycleCount)]) -> String {
-    match rows.iter().map(|(_, count)| count.held).sum::<u64>() {
-        0 => String::new(),
-        held => format!(
-            " {} {} due while the sleeping thread was stopped, frozen or kept from every CPU.",
-            counted(held, "cycle"),
-            agreeing(held, "was", "were")
-        ),
-    }
 }
 
 /// What becomes of periods that begin within the previous cycle, if all loops do the same. A recording shows what a loop

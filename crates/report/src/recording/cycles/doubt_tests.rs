@@ -103,6 +103,89 @@ fn two_uneven_cycles_in_a_row_are_no_long_one() {
 }
 
 #[test]
+fn sleeps_that_may_be_pauses_are_said_and_keep_no_limit() {
+    let mut paused = super::tests::loops(&[("arm fifo:80", 4_620, 192, 1_800_000)]);
+    let arm = paused.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.certain, arm.paused, arm.paused_periods, arm.longest_paused_ns) = (189, 3, 1_500, 1_000_000_000);
+    (arm.periods, arm.not_woken, arm.on_grid, arm.skipped) = (6_500, 1_812, 4_620, 9);
+    assert_eq!(
+        paused.verdict(),
+        "arm fifo:80 took longer than 1.00 ms in 189 to 192 of 4,620 cycles, 1.80 ms at most. Of 6,500 periods 312 began before the previous \
+         cycle had ended. The loop was seen to skip these: each run of them is one overrun. 1,500 periods began in sleeps of more than two \
+         periods: pauses between cycles, or part of cycles that then took up to 1.00 s."
+    );
+    let judged = |limit_ns: u64| (paused.judge(limit_ns).found_ns, paused.judge(limit_ns).exceeded);
+    assert_eq!((judged(1_700_000), judged(1_000_000_000)), ((Some(1_800_000), true), (Some(1_800_000), false)));
+    let open = paused.judge(2_000_000);
+    assert_eq!((open.found_ns, open.exceeded), (None, false));
+    assert_eq!(
+        paused.over_limit(&open),
+        " The limit on the cycles cannot be judged: a cycle took 1.00 s if a sleep of more than two periods was part of it and not a pause."
+    );
+}
+
+#[test]
+fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
+    let mut over = super::tests::loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
+    let arm = over.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.periods, arm.not_woken, arm.longest_missed, arm.longest_slept) = (7_021, 30, 6, true);
+    let said = over.verdict();
+    assert!(
+        said.contains(" cycles, the longest stretch lasting at most 6.80 ms, up to 7 cycles in a row. Of 7,021 "),
+        "{said}"
+    );
+    over.by_name.get_mut("arm fifo:80").unwrap().unseen = 2;
+    let said = over.verdict();
+    assert!(
+        said.contains(" cycles, the longest stretch seen lasting at most 6.80 ms, up to 7 cycles in a row. "),
+        "{said}"
+    );
+}
+
+/// A loop that serves messages beside its timer looks like this, and so does one that waits within its cycles.
+#[test]
+fn overruns_in_which_a_thread_slept_are_not_certain() {
+    let overran =
+        CycleCount { overruns: 113, slept: 113, doubtful_periods: 145, on_grid: 200, ..CycleCount::default() };
+    let mut slept = loops(CycleCount { periods: 700, not_woken: 149, asleep: 4, longest_missed: 4, ..overran });
+    slept.by_name.values_mut().for_each(|count| {
+        (count.longest_ns, count.longest_single_ns, count.longest_slept) = (4_660_000, 340_000, true);
+    });
+    assert_eq!(
+        slept.verdict(),
+        "arm fifo:80 took longer than 1.00 ms in 0 to 145 of at least 200 cycles, the longest stretch lasting at most 4.66 ms, up to 5 cycles in \
+         a row. Of 700 periods 149 began without a wakeup, 145 of them in overruns that are not certain. 113 overruns are not certain: the \
+         thread slept in each, within its cycle, as for a lock, or after it, until something other than its next cycle woke it, such as a \
+         message. If it was recorded with --why, `punctual why` says which."
+    );
+    assert!(slept.text().lines().next().is_some_and(|head| head.ends_with("longest us")), "{}", slept.text());
+    let cannot = " The limit on the cycles cannot be judged: in what took 4.66 ms its thread slept, maybe after its cycle, and the longest cycle at \
+                  least 340 us; 1.00 ms is allowed.";
+    assert_eq!(judged(&slept, 1_000), (None, cannot.to_owned()));
+    let over = " Over the limit: the longest cycle took at least 340 us; 300 us is allowed.";
+    assert_eq!(judged(&slept, 300), (Some(true), over.to_owned()));
+    // Beside those that certainly began within a cycle.
+    slept.by_name.values_mut().for_each(|count| (count.overruns, count.certain, count.not_woken) = (115, 2, 155));
+    let said = slept.verdict();
+    let words = " Of 700 periods 6 began before the previous cycle had ended; 145 more in overruns that are not certain; 4 more passed ";
+    assert!(said.contains(words) && said.contains(" in 2 to 151 of at least 200 cycles"), "{said}");
+    let all = [slept];
+    let [row] = &CyclesRow::all(&all)[..] else { panic!("one row") };
+    assert_eq!((row.slept, row.longest_ns, row.longest_at_least_ns), (113, Some(4_660_000), Some(340_000)));
+}
+
+#[test]
+fn of_a_cycle_in_time_in_which_the_thread_slept_the_length_is_not_certain() {
+    let mut slept = loops(CycleCount::default());
+    slept
+        .by_name
+        .values_mut()
+        .for_each(|count| (count.longest_ns, count.longest_single_ns, count.longest_slept) = (600_000, 250_000, true));
+    assert_eq!(slept.verdict(), "No cycle of 200 took longer than 1.00 ms; the longest took 600 us at most.");
+    assert_eq!((judged(&slept, 600).0, judged(&slept, 500).0, judged(&slept, 200).0), (Some(false), None, Some(true)));
+}
+
+#[test]
 fn a_thread_that_changed_its_policy_is_said_to_have() {
     let mut loops = loops(CycleCount::default());
     let wakeups = |others: u64| [("arm fifo:80".to_owned(), 355), ("arm other".to_owned(), others)].into();
