@@ -84,6 +84,7 @@ pub use document::limit::{LimitSpec, quantile_of_percent};
 pub use document::load::{LoadInfo, LoadScore, NO_LOAD};
 pub use document::merge::{compatible, merge};
 pub use document::reader::Recording;
+pub use document::without_sleep::{Unslept, WithoutSleep};
 pub use document::writer::{OTHERS, Totals, Writer};
 pub use episodes::episode::Episode;
 pub use episodes::files::{

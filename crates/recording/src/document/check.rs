@@ -1,6 +1,7 @@
 //! The bounds that a `recording.json` must keep, so that whoever works with it can safely add, multiply and list.
 
 use crate::document::contents::{Counters, Document};
+use crate::document::without_sleep::WithoutSleep;
 use crate::format::bounds::{
     MAX_COUNT, MAX_LISTED_TEXT_BYTES, MAX_LISTED_TEXTS, MAX_MEASURES, MAX_PERIOD_NS, MAX_TASKS, MAX_TIME_NS,
 };
@@ -22,6 +23,7 @@ pub(crate) fn check(document: &Document) -> Result<(), String> {
     if let Some(count) = threads.flat_map(|thread| thread.woken_by.values()).find(|count| **count > MAX_COUNT) {
         return Err(format!("counts {count}, more than is possible"));
     }
+    check_without_sleep(document)?;
     let provenance = &document.provenance;
     let ended = document.ended.as_ref().map_or(0, |ended| ended.at_ns);
     let interval = provenance.configuration.interval_ns;
@@ -45,6 +47,20 @@ fn check_measures(document: &Document) -> Result<(), String> {
     at_most("measures", different.len() as u64, MAX_MEASURES as u64)?;
     let longest = different.iter().map(|measure| measure.len()).max().unwrap_or(0);
     at_most("bytes of a measure's name", longest as u64, MAX_LISTED_TEXT_BYTES as u64)
+}
+
+/// Each loop is held against each row of these.
+fn check_without_sleep(document: &Document) -> Result<(), String> {
+    let rows = document.followed.as_ref().map_or(&[][..], |followed| &followed.without_sleep);
+    at_most("rows of threads that never slept", rows.len() as u64, MAX_MEASURES as u64)?;
+    let longest = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    at_most("bytes of a thread's name", longest as u64, MAX_LISTED_TEXT_BYTES as u64)?;
+    let is_too_much =
+        |row: &&WithoutSleep| row.threads > MAX_COUNT || row.longest_executed_ns.max(row.last_ended_ns) > MAX_TIME_NS;
+    match rows.iter().find(is_too_much) {
+        Some(row) => Err(format!("holds numbers of {} threads that are more than is possible", row.threads)),
+        None => Ok(()),
+    }
 }
 
 fn check_counters(counters: &Counters) -> Result<(), String> {
@@ -129,11 +145,18 @@ mod tests {
         }
     }
 
+    /// So many rows of threads that never slept, each changed in this way.
+    fn with_unslept(document: &mut Document, rows: usize, change: fn(&mut WithoutSleep)) {
+        let mut row = WithoutSleep::default();
+        change(&mut row);
+        document.followed = Some(Followed { without_sleep: vec![row; rows], ..Followed::default() });
+    }
+
     #[test]
     fn what_no_measurement_writes_is_refused() {
         assert_eq!(check(&document()), Ok(()));
         type Change = fn(&mut Document);
-        let changes: [(&str, Change); 11] = [
+        let changes: [(&str, Change); 15] = [
             ("period", |document| document.tasks[0].period_ns = u64::MAX),
             ("counts", |document| document.tasks[0].counters.wakeups = u64::MAX),
             ("counts", |document| document.counters.missed = Some(u64::MAX)),
@@ -143,6 +166,10 @@ mod tests {
                 let threads = vec![FollowedThread { woken_by, ..FollowedThread::default() }];
                 document.followed = Some(Followed { threads, ..Followed::default() });
             }),
+            ("more than is possible", |document| with_unslept(document, 1, |row| row.threads = u64::MAX)),
+            ("more than is possible", |document| with_unslept(document, 1, |row| row.longest_executed_ns = u64::MAX)),
+            ("never slept", |document| with_unslept(document, 5_000, |_| {})),
+            ("a thread's name", |document| with_unslept(document, 1, |row| row.name = "x".repeat(1 << 20))),
             ("clock", |document| document.last_ns = u64::MAX),
             ("clock", |document| document.provenance.started_ns = u64::MAX),
             ("notes", |document| document.provenance.fallbacks = vec![String::new(); 100_000]),

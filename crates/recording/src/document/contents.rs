@@ -2,6 +2,7 @@
 
 use crate::document::kind::RecordingKind;
 use crate::document::load::LoadInfo;
+use crate::document::without_sleep::WithoutSleep;
 use crate::episodes::summary::RecorderSummary;
 use crate::wakeups::distribution::Distributions;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,9 @@ pub struct Followed {
     /// The period at which, according to the user, these threads start over, ns; `None` if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
+    /// Threads that began and ended without ever sleeping, which have no wakeup; empty also in older recordings, which do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_sleep: Vec<WithoutSleep>,
 }
 
 /// A followed thread.

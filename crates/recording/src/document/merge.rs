@@ -61,6 +61,7 @@ pub fn merge(documents: impl IntoIterator<Item = Document>) -> Result<Document> 
             // Positions in the list are those of the first recording: nobody reads wakeups from a sum.
             let known: HashSet<_> = followed.wakers.iter().cloned().collect();
             followed.wakers.extend(other.wakers.iter().filter(|waker| !known.contains(*waker)).cloned());
+            followed.without_sleep.extend(other.without_sleep.iter().cloned());
             followed.cost_ns = followed.cost_ns.saturating_add(other.cost_ns);
         }
         // Each recorder had its own settings and evidence.

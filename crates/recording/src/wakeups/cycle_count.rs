@@ -124,6 +124,11 @@ pub struct CycleCount {
     pub waited_periods: u64,
     /// The longest of these cycles, ns; `longest_ns` is without them.
     pub longest_waited_ns: u64,
+    /// Threads that began meanwhile and ended without ever sleeping, of the loop's process or as processes of their own. If they do what
+    /// the loop is for, no wakeup shows how long that took. Those of one process are counted for each of its loops.
+    pub without_sleep: u64,
+    /// How long the one that ran longest was on a CPU, ns.
+    pub longest_without_sleep_ns: u64,
     /// Of a sum: the least overruns of its threads and recordings together. The wakeups that one of them has unseen explain no
     /// overrun of another.
     pub least_of_parts: u64,
@@ -180,6 +185,8 @@ impl CycleCount {
         self.waits = self.waits.saturating_add(other.waits);
         self.waited_periods = self.waited_periods.saturating_add(other.waited_periods);
         self.longest_waited_ns = self.longest_waited_ns.max(other.longest_waited_ns);
+        self.without_sleep = self.without_sleep.saturating_add(other.without_sleep);
+        self.longest_without_sleep_ns = self.longest_without_sleep_ns.max(other.longest_without_sleep_ns);
         self.estimated_periods = self.estimated_periods.saturating_add(other.estimated_periods);
         self.estimated_not_woken = self.estimated_not_woken.saturating_add(other.estimated_not_woken);
     }

@@ -3,6 +3,7 @@
 use super::cycle_count::CycleCount;
 use super::cycles::Cycles;
 use super::most_often::Names;
+use super::starters::Starters;
 use crate::{Document, Followed, FollowedThread, OTHERS, Recording, Result, Task, WakerKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -56,6 +57,7 @@ impl Recording {
         let renamed = until_renamed(document, &context);
         let mut left = renamed.clone();
         let mut cycles = Cycles::new(period_ns);
+        let mut starters = Starters::new(document.followed.as_ref());
         self.for_each_wakeup(|wakeup| {
             if context.contains(&wakeup.tid) {
                 let Some(left) = left.get_mut(&wakeup.tid).filter(|left| **left > 0) else { return };
@@ -64,6 +66,7 @@ impl Recording {
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
             let timer = waker.filter(|waker| waker.kind == WakerKind::Timer);
             cycles.take(wakeup, timer.is_some());
+            starters.take(wakeup, timer.is_some());
             if timer.is_some_and(|timer| timer.name == SHAREABLE) {
                 cycles.expired(wakeup);
             }
@@ -97,11 +100,15 @@ impl Recording {
             let own = names.get(&tid);
             let name = own.and_then(Names::most_often).unwrap_or(OTHERS);
             found.by_name.entry(name.to_owned()).or_default().add(&count);
+            if count.cycles > 0 {
+                starters.is_loop(tid, name);
+            }
             if let Some(wakeups) = own.and_then(Names::several) {
                 found.take_wakeups_as(name, &wakeups);
             }
             found.joined.extend(joined.into_iter().map(|due_ns| (tid, due_ns)));
         }
+        starters.note_started(&mut found.by_name);
         Ok(found)
     }
 }

@@ -11,8 +11,8 @@ pub struct OverrunCount {
     pub least: u64,
     /// How many may have, by what was seen.
     pub most: u64,
-    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
-    /// number of cycles.
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, within a stretch that may hold any
+    /// number of cycles, or as the work of threads that never slept.
     pub may_be_more: bool,
     /// How many wakeups nobody saw, or were lost.
     pub unseen: u64,
@@ -72,6 +72,7 @@ impl CycleCount {
                 || self.rare_periods > 0
                 || self.sharing > 0
                 || self.waits > 0
+                || self.without_sleep > 0
                 || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
             cycles,
@@ -80,6 +81,7 @@ impl CycleCount {
                 || self.rare_periods > 0
                 || self.sharing > 0
                 || self.waits > 0
+                || self.without_sleep > 0
                 || most > cycles
                 || self.may_be_besides() > 0
                 || (most > 0 && self.may_hold_more_cycles()),
@@ -100,7 +102,8 @@ impl CycleCount {
 
     /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
     pub fn hidden_overruns(&self) -> Option<u64> {
-        let is_limited = self.starved == 0 && self.rare_periods == 0 && !self.may_hold_more();
+        let is_known = self.starved == 0 && self.rare_periods == 0 && self.without_sleep == 0;
+        let is_limited = is_known && !self.may_hold_more();
         // The cycle of a wakeup that nobody saw may have overrun. Where each period counts, so may the one that it then began in.
         let each = if self.after_overrun() == AfterOverrun::Skips { 1 } else { 2 };
         is_limited.then(|| self.unseen.saturating_mul(each))
@@ -164,6 +167,8 @@ mod tests {
             (CycleCount { starved: 1, ..seen }, "116 or more of at least 12,525 cycles"),
             (CycleCount { not_woken: 13_000, ..on_grid }, "116 to 13,000 of at least 12,525 cycles"),
             (CycleCount { overruns: 0, certain: 0, ..seen }, "0 of 12,525 cycles"),
+            (CycleCount { overruns: 0, certain: 0, without_sleep: 1, ..seen }, "none seen of at least 12,525 cycles"),
+            (CycleCount { without_sleep: 1, ..seen }, "116 or more of at least 12,525 cycles"),
             (CycleCount { overruns: 0, certain: 0, unseen: 3, ..seen }, "none seen of at least 12,525 cycles"),
             (
                 CycleCount { cycles: 1, overruns: 1, certain: 0, unseen: 3, ..seen },
@@ -254,6 +259,7 @@ mod tests {
             (CycleCount { longest_missed: 87, ..seen }, None),
             (CycleCount { longest_missed: 87, on_grid: 12_525, ..seen }, Some(14)),
             (CycleCount { starved: 1, ..seen }, None),
+            (CycleCount { without_sleep: 1, ..seen }, None),
         ] {
             assert_eq!(count.hidden_overruns(), hidden, "{count:?}");
         }

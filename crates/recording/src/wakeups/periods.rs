@@ -20,7 +20,7 @@ pub struct OverrunPeriods {
     pub least: u64,
     /// How many there were at most, by what was seen.
     pub most: u64,
-    /// Whether others may hide behind wakeups that nobody saw.
+    /// Whether others may hide behind wakeups that nobody saw, or in threads that never slept.
     pub may_be_more: bool,
     /// Out of how many periods.
     pub all: u64,
@@ -86,7 +86,8 @@ impl CycleCount {
         let within = least.saturating_add(self.doubtful_periods.max(self.slept.saturating_add(self.spun)));
         let besides = self.paused_periods.saturating_add(self.ending_missed);
         let most = self.overruns.max(self.may_have_begun_within()).max(within).saturating_add(besides).min(all);
-        Some(OverrunPeriods { least, most, may_be_more: self.unseen > 0, all })
+        let may_be_more = self.unseen > 0 || self.without_sleep > 0;
+        Some(OverrunPeriods { least, most, may_be_more, all })
     }
 }
 
@@ -134,6 +135,8 @@ mod tests {
         assert_eq!(slept, Some(OverrunPeriods { least: 10, most: 60, may_be_more: false, all: 5_060 }));
         let found = CycleCount { unseen: 60, certain: 0, past_next: 0, ..count }.overrun_periods();
         assert_eq!(found, Some(OverrunPeriods { least: 0, most: 10, may_be_more: true, all: 5_060 }));
+        let found = CycleCount { without_sleep: 1, ..count }.overrun_periods();
+        assert_eq!(found, Some(OverrunPeriods { least: 63, most: 63, may_be_more: true, all: 5_060 }));
         // A thread of the same name that is starved; and one whose periods are not known.
         let starved = CycleCount {
             cycles: 60,
