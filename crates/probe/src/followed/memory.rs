@@ -8,7 +8,7 @@ use crate::shared::lossy_ring;
 use punctual_kernel::bpf::SharedMemory;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// In the index, where a thread was that is followed no more.
 const GONE: u64 = u64::MAX;
@@ -22,11 +22,13 @@ pub(crate) struct ThreadTable {
     renames_read: u64,
     /// The threads that this process found and for which there was no room; each is found again and again.
     left_over: Mutex<HashSet<u32>>,
+    /// The threads that this process found: they may have slept before.
+    found: Mutex<HashSet<u32>>,
 }
 
 impl ThreadTable {
     pub(crate) fn new(memory: SharedMemory) -> ThreadTable {
-        ThreadTable { memory, renames_read: 0, left_over: Mutex::default() }
+        ThreadTable { memory, renames_read: 0, left_over: Mutex::default(), found: Mutex::default() }
     }
 
     fn threads(&self) -> *mut Threads {
@@ -101,11 +103,25 @@ impl ThreadTable {
 
     /// Follows a thread from its next block on; false if there is no room, which is counted.
     pub(crate) fn follow(&self, tid: u32, flags: u32) -> bool {
-        let is_followed = self.holds(tid) || self.take_slot(tid, flags);
-        if !is_followed {
+        if self.holds(tid) {
+            return true;
+        }
+        let is_followed = self.take_slot(tid, flags);
+        if is_followed {
+            self.found().insert(tid);
+        } else {
             self.leave_over(tid);
         }
         is_followed
+    }
+
+    fn found(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a thread has ended; returns whether it began while it was followed, so that all its sleeps are known.
+    pub(crate) fn ended(&self, tid: u32) -> bool {
+        !self.found().remove(&tid)
     }
 
     fn take_slot(&self, tid: u32, flags: u32) -> bool {
@@ -162,6 +178,7 @@ impl ThreadTable {
     /// Forgets a thread that is gone without the programs having seen it end.
     pub(crate) fn forget(&self, tid: u32) {
         let Some((position, number)) = self.find(tid) else { return };
+        self.found().remove(&tid);
         let cell = self.cell(position);
         let found = cell.load(Ordering::Acquire);
         if found >> 32 == u64::from(tid)
@@ -274,6 +291,16 @@ mod tests {
         table.forget(1);
         assert!((0..MAX_FOLLOWED).any(|_| table.follow(threads + 1, FOLLOW_THREADS)));
         assert_eq!(table.without_room(), 5);
+    }
+
+    #[test]
+    fn whoever_was_found_did_not_begin_while_it_was_followed() {
+        let table = table();
+        assert!(table.follow(7, FOLLOW_THREADS) && table.follow(8, FOLLOW_THREADS));
+        assert!(!table.ended(7));
+        // Another thread got its number, which the programs saw begin; and so did one whose end nobody saw.
+        table.forget(8);
+        assert!(table.ended(7) && table.ended(8) && table.ended(9));
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! * `nearest`: what somebody may have meant by a name that no thread has.
 //! * `patience`: what keeps them from waking, for somebody who waits for them.
 //! * `table`: what is known about each thread, and about what wakes them.
+//! * `without_sleep`: threads that never slept, which no wakeup tells of.
+//! * `waits`: what the end of a wakeup's work is for, and what ended the sleep before it.
 //! * `session`: carries out a plan.
 
 mod drain;
@@ -19,6 +21,8 @@ mod records;
 mod selection;
 mod session;
 mod table;
+mod waits;
+mod without_sleep;
 
 pub use nearest::nearest_name;
 pub use programs::Programs;

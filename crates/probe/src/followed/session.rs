@@ -4,13 +4,10 @@ use super::drain::Drain;
 use super::nearest::{nearest_names, threads_beside};
 use super::patience::Patience;
 use super::programs::Programs;
-use super::records::{
-    FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, RECORD_WITHIN_WORK, Record, SENT_HERE,
-    WAKER_SOFTIRQ, WAKER_THREAD, WAKER_TIMER, Wake, shown, text,
-};
+use super::records::{FOLLOW_NAME, NAME_SIZE, RECORD_BY_NAME, RECORD_ENDED, RECORD_NO_WAKEUP, Record, shown, text};
 use super::selection::{Selection, name_of};
 use super::table::Table;
-use crate::recorder::requests::{EndedBy, Pause};
+use super::waits::{ended_by, pause};
 use crate::recorder::{self, FlightRecorder, Watch};
 use crate::shared::error::RunError;
 use crate::shared::observation::{FLUSH, Observation, Outcome, Step, conclude, count_cpu_times, take_last};
@@ -21,14 +18,14 @@ use punctual_kernel::cpu_times::CpuTimes;
 use punctual_kernel::ending::GettingReady;
 use punctual_kernel::scheduling::{Eager, kernel_priority};
 use punctual_kernel::{Refused, clock, cpus, host, steal};
-use punctual_recording::episode::Call;
-use punctual_recording::{Configuration, EndReason, Ended, Provenance, Softirq, Stage, Wakeup, Writer, counted};
+use punctual_recording::{Configuration, EndReason, Ended, Provenance, Stage, Wakeup, Writer, counted};
 use std::time::{Duration, Instant};
 
 /// How often to look at records.
 const ROUND: Duration = Duration::from_millis(20);
 /// What is not seen of a followed thread without the flight recorder.
 const FIRST_INSTRUCTION: &str = "a followed thread's first instruction: its total ends where it is switched in";
+const FIRST_STRETCH: &str = "what a followed thread does before its first sleep, which no wakeup begins";
 const NO_SCHEDULE: &str = "missed activations of followed threads, because their schedules are unknown";
 const CAUSES: &str = "why a followed thread was late: record with --why";
 const INTERRUPTS_OFF: &str = "code that runs with interrupts off: it shows only as a long irq stage";
@@ -94,7 +91,8 @@ pub(crate) fn run(
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
     let ended = ended.map(|ended| session.with_the_last_records(ended));
-    if !session.anybody && writer.totals().counters.wakeups == 0 && ended.is_ok() {
+    let has_any = writer.totals().counters.wakeups > 0 || !writer.followed_mut().without_sleep.is_empty();
+    if !session.anybody && !has_any && ended.is_ok() {
         // A name that nobody had is a mistake, not a quiet machine.
         writer.directory().discard();
         return Err(nobody(selection).into());
@@ -275,6 +273,8 @@ impl Session<'_> {
         let took_all = self.drain.take(&mut self.records);
         let records = std::mem::take(&mut self.records);
         for record in &records {
+            // Of others it is not known whether they slept before.
+            let is_whole = record.flags & RECORD_ENDED != 0 && self.programs.table.ended(record.tid);
             if !is_measured(record, self.start, self.end) {
                 continue;
             }
@@ -282,6 +282,9 @@ impl Session<'_> {
             if record.flags & RECORD_BY_NAME != 0 && !self.is_wanted(&record.name) {
                 self.programs.table.follow_no_more(record.tid);
                 continue;
+            }
+            if is_whole {
+                self.table.take_without_sleep(record, self.selection, writer);
             }
             let taken = self.table.take(record, writer);
             let is_context = taken.as_ref().is_some_and(|(task, _)| self.is_context(*task, writer));
@@ -395,37 +398,6 @@ fn tells_calls() -> bool {
     is_known && kernel_enumeration_has("bpf_func_id", "BPF_FUNC_task_pt_regs") != Some(false)
 }
 
-/// Kernel threads that hand on what comes from outside begin with these.
-const SERVING: [&str; 4] = ["kworker/", "ksoftirqd/", "irq/", "rcu"];
-
-/// What ended the sleep before a wakeup.
-fn ended_by(wake: &Wake) -> EndedBy {
-    let softirq = || Softirq::from_code(wake.id & !SENT_HERE);
-    match wake.kind {
-        WAKER_TIMER => EndedBy::Timer,
-        WAKER_SOFTIRQ if wake.id & SENT_HERE != 0 => EndedBy::Sender,
-        WAKER_SOFTIRQ if matches!(softirq(), Some(Softirq::Timer | Softirq::Hrtimer)) => EndedBy::Timer,
-        WAKER_THREAD => {
-            let name = text(&wake.name);
-            match SERVING.iter().any(|serving| name.starts_with(serving)) {
-                _ if name.starts_with("ktimers/") => EndedBy::Timer,
-                true => EndedBy::Outside,
-                false => EndedBy::Thread,
-            }
-        }
-        _ => EndedBy::Outside,
-    }
-}
-
-/// What happens to a thread after a wakeup's work.
-fn pause(record: &Record) -> Pause {
-    match record.flags {
-        flags if flags & RECORD_ENDED != 0 => Pause::Ends,
-        flags if flags & RECORD_WITHIN_WORK != 0 => Pause::WithinWork,
-        _ => Pause::Waits { place: record.place, call: Call::from_code(record.call) },
-    }
-}
-
 /// Whether a record belongs to the measurement: its thread was woken after that began, and was done before it ended.
 fn is_measured(record: &Record, start: u64, end: u64) -> bool {
     let woken_before = record.flags & RECORD_NO_WAKEUP == 0 && record.wake.waking < start;
@@ -451,6 +423,7 @@ fn provenance(plan: &Plan, cpus: &[u32]) -> Provenance {
 fn blind(has_period: bool, is_bare: bool) -> Vec<&'static str> {
     let lines = [
         (true, FIRST_INSTRUCTION),
+        (true, FIRST_STRETCH),
         (!has_period, NO_SCHEDULE),
         (true, CAUSES),
         (true, INTERRUPTS_OFF),

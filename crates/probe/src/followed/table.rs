@@ -5,6 +5,7 @@ use super::records::{
     WAKER_TIMER, WAKER_VECTOR, Wake, shown,
 };
 use super::selection::{Selection, name_of, policy_of, process_of};
+use super::without_sleep::{WithoutSleepTable, ends_without_wakeup};
 use crate::shared::names::before_zero;
 use crate::shared::recent::{Placed, Recent};
 use punctual_kernel::other_thread::ThreadScheduling;
@@ -34,6 +35,12 @@ struct Identity {
     name: [u8; NAME_SIZE],
     policy: u16,
     priority: u16,
+}
+
+impl Identity {
+    fn of(record: &Record) -> Identity {
+        Identity { tid: record.tid, name: record.name, policy: record.policy, priority: record.priority }
+    }
 }
 
 impl Placed for Identity {
@@ -92,16 +99,16 @@ pub(super) struct Table {
     others: Option<usize>,
     /// Of how many threads of the recording it is noted whether they are there for context.
     noted: usize,
+    without_sleep: WithoutSleepTable,
 }
 
 impl Table {
     /// Takes in a record; returns the wakeup that it reports, with the index of its task, if it reports one that can be believed.
     pub(super) fn take(&mut self, record: &Record, writer: &mut Writer) -> Option<(usize, Wakeup)> {
         let no_wakeup = record.flags & RECORD_NO_WAKEUP != 0;
-        let identity =
-            Identity { tid: record.tid, name: record.name, policy: record.policy, priority: record.priority };
+        let identity = Identity::of(record);
         if no_wakeup && record.unobserved == 0 && record.lost == 0 && !self.tasks.contains_key(&identity) {
-            // It came and went without a wakeup.
+            // It came and went without a wakeup: `take_without_sleep` counts it.
             return None;
         }
         let task = self.task(identity, record.process, writer);
@@ -127,6 +134,21 @@ impl Table {
             self.counts[task].unseen += 1;
         }
         wakeup.map(|wakeup| (task, wakeup))
+    }
+
+    /// Takes in a record of a thread that began while it was followed: counts it if it ended without ever having slept.
+    pub(super) fn take_without_sleep(&mut self, record: &Record, selection: &Selection, writer: &mut Writer) {
+        if !ends_without_wakeup(record) || self.is_known(record, writer) {
+            return;
+        }
+        let is_context = selection.is_context(&shown(&record.name), record.tid, record.process);
+        self.without_sleep.take(record, is_context, &mut writer.followed_mut().without_sleep);
+    }
+
+    /// Whether the thread of a record has woken before, and has not ended since: its number may have been another's.
+    fn is_known(&self, record: &Record, writer: &mut Writer) -> bool {
+        let task = self.tasks.get(&Identity::of(record));
+        task.is_some_and(|task| writer.followed_mut().threads[*task].ended_ns.is_none())
     }
 
     /// Takes in a thread that is still running: the wakeup that it works on, with how long that has taken so far, and its counts.
@@ -337,3 +359,6 @@ fn policy_in_words(policy: u16, priority: u16) -> String {
         _ => format!("policy {policy}"),
     }
 }
+
+#[cfg(test)]
+mod tests;
