@@ -221,6 +221,7 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         least: recorder.late.saturating_sub(run.maybe_slow),
         may_be_more: false,
         hidden: None,
+        without_sleep: 0,
         exposure: if untold.is_some() { 0 } else { exposure },
         may_be_more_exposure: false,
         all,
@@ -281,6 +282,7 @@ fn sum(runs: &[OfRun]) -> EventCount {
             may_be_more: sum.may_be_more || run.count.may_be_more,
             hidden: sum.hidden.zip(run.count.at_most()).map(|(sum, most)| sum.saturating_add(most - run.count.events)),
             exposure: sum.exposure.saturating_add(run.count.exposure),
+            without_sleep: sum.without_sleep.saturating_add(run.count.without_sleep),
             may_be_more_exposure: sum.may_be_more_exposure || run.count.may_be_more_exposure,
             ..sum
         },

@@ -34,6 +34,8 @@ pub struct EventCount {
     /// Out of how many cycles, periods, blocks or requests; or, where not every run of both sides counted its requests, in
     /// how much time, ns. 0 if they could not be counted.
     pub exposure: u64,
+    /// Threads that the loops may have started and that never slept: what they did may have taken too long; 0 for others than loops.
+    pub without_sleep: u64,
     /// Whether the cycles may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
     pub may_be_more_exposure: bool,
     /// Out of how many requests, those included whose end was not seen, if they were counted in every run; `None` for others.

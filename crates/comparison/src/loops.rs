@@ -29,7 +29,8 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         may_be_more: found.may_be_more,
         // No period is hidden: one without a wakeup began within a cycle, or its wakeup was not seen. That the number of wakeups not
         // seen is that of such periods is an assumption: some of these may have come within a cycle.
-        hidden: Some(0),
+        hidden: (sum.without_sleep == 0).then_some(0),
+        without_sleep: sum.without_sleep,
         exposure: found.all,
         ..EventCount::default()
     });
@@ -46,6 +47,7 @@ pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
         least,
         may_be_more,
         hidden,
+        without_sleep: sum.without_sleep,
         exposure: cycles,
         may_be_more_exposure: may_be_more_cycles,
         ..EventCount::default()
@@ -67,4 +69,44 @@ fn in_time(run: &Run, name: &str) -> Vec<f64> {
         in_time.iter_mut().zip(long.counts()).for_each(|(sum, count)| *sum += count);
     }
     in_time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::counts;
+    use crate::counts::tests::of_loop;
+    use crate::verdict::Outcome;
+
+    /// Three runs of a loop that overran so often, where it may have started as many threads that never slept.
+    fn runs(overruns: u64, without_sleep: u64, has_periods: bool) -> Vec<Run> {
+        let mut runs = of_loop("robot-ctl other", overruns);
+        for count in runs.iter_mut().flat_map(|run| run.cycles.values_mut()) {
+            count.without_sleep = without_sleep;
+            if has_periods {
+                (count.periods, count.on_grid) = (count.cycles, count.cycles);
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn what_threads_did_that_never_slept_may_have_taken_too_long_on_either_side() {
+        for has_periods in [false, true] {
+            let of = |a: u64, b: u64, without_sleep: u64| {
+                let found = counts(&runs(a, 0, has_periods), &runs(b, without_sleep, has_periods), false, 0.95);
+                let [row] = &found[..] else { panic!("{found:?}") };
+                row.clone()
+            };
+            let none = of(0, 0, 800);
+            assert_eq!((none.a.may_be_more, none.b.may_be_more), (false, true), "{none:?}");
+            assert_eq!((none.a.without_sleep, none.b.without_sleep), (0, 2_400));
+            assert_eq!((none.a.at_most(), none.b.at_most()), (Some(0), None));
+            // Far fewer by what was seen is no verdict.
+            assert_eq!(of(969, 3, 0).outcome, Outcome::Better, "{has_periods}");
+            assert_eq!(of(969, 3, 1).outcome, Outcome::NoDifference, "{has_periods}");
+            // Far more is one, whatever else there was.
+            assert_eq!(of(3, 969, 1).outcome, Outcome::Worse, "{has_periods}");
+        }
+    }
 }

@@ -137,6 +137,13 @@ impl Loops {
                 let words = "cannot be counted, and each wakeup there is taken for one";
                 input.cautions.push(format!("the cycles of {threads} of {} {words}", spoken_measure(&input.measure)));
             }
+            if count.without_sleep > 0 {
+                let threads = counted(count.without_sleep, "thread");
+                input.cautions.push(format!(
+                    "{threads} that {} may have started ended without ever sleeping: what they did is no part of this",
+                    spoken_measure(&input.measure)
+                ));
+            }
             if count.overran_beyond_wakeups() {
                 return Err(Error::Recording(beyond_wakeups(&spoken_measure(&input.measure), count)));
             }

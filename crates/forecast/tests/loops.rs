@@ -90,3 +90,20 @@ fn stretches_that_may_be_several_cycles_are_not_presented_as_cycles() {
         assert!(is_said, "{expected:?}: {found}");
     }
 }
+
+#[test]
+fn a_forecast_says_what_is_no_part_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = recording(&directory.path().join("a"), 20);
+    let (tail, seconds) = recording.tail_and_seconds().unwrap();
+    let cautions = |without_sleep| {
+        let loops = Input::of_loops(recording.document(), None, (&tail, &seconds), &[]).unwrap().unwrap();
+        let count = CycleCount { cycles: 20_000, without_sleep, ..CycleCount::default() };
+        let held = loops.held_against(recording.document(), &BTreeMap::from([(LOOP.to_owned(), count)])).unwrap();
+        held.inputs[0].cautions.clone()
+    };
+    assert_eq!(cautions(0), Vec::<String>::new());
+    let words =
+        "480 threads that loop fifo:80 may have started ended without ever sleeping: what they did is no part of this";
+    assert_eq!(cautions(480), [words]);
+}

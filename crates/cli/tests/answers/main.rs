@@ -15,6 +15,7 @@ mod injection;
 mod loops;
 mod modem;
 mod modem_line;
+mod never_slept;
 #[path = "../support/preempted.rs"]
 mod preempted;
 mod report_devices;

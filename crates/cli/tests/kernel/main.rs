@@ -31,6 +31,7 @@ mod load;
 mod log;
 mod modem_apart;
 mod modem_live;
+mod never_slept;
 mod pages;
 mod promises;
 mod queries;

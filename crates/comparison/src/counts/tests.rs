@@ -184,7 +184,7 @@ pub(crate) fn document() -> Document {
 }
 
 /// Three runs of a loop with a period of 1 ms, each with so many overruns all over it.
-fn of_loop(measure: &str, overruns: u64) -> Vec<Run> {
+pub(crate) fn of_loop(measure: &str, overruns: u64) -> Vec<Run> {
     let mut document = document();
     document.followed = Some(Followed { period_ns: Some(1_000_000), ..Followed::default() });
     let mut long = InTime::new(0, RUN_NS);

@@ -170,9 +170,12 @@ struct SideCountRow {
     /// How many certainly did, if some wakeups were not seen, nothing shows whether the loop catches up, or it is not known how
     /// long some requests took.
     least: u64,
-    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
-    /// number of cycles.
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, within a stretch that may hold any number of
+    /// cycles, or as the work of threads that never slept.
     may_be_more: bool,
+    /// Threads that the loop may have started and that never slept: what they did may have taken too long; null for others than
+    /// loops.
+    without_sleep: Option<u64>,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
     /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
@@ -204,6 +207,7 @@ impl<'a> CountRow<'a> {
                 events: count.events,
                 least: count.least,
                 may_be_more: count.may_be_more,
+                without_sleep: matches!(kind, "cycles" | "periods").then_some(count.without_sleep),
                 cycles: of("cycles"),
                 may_be_more_cycles: count.may_be_more_exposure,
                 periods: of("periods"),

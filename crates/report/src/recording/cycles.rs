@@ -3,7 +3,7 @@
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Section};
 use crate::layout::{grouped, microseconds, table};
-use punctual_recording::{CycleCount, FollowedCycles, Limit, format_ns, printable};
+use punctual_recording::{CycleCount, FollowedCycles, Limit, Unslept, format_ns, printable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,7 @@ impl LoopCycles {
         let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && longest_within_ns <= limit_ns;
         let is_known =
             is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
+        let is_known = is_known && self.unslept().threads == 0;
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
@@ -67,6 +68,14 @@ impl LoopCycles {
     /// Whether a thread was seen in fewer than half of its periods.
     pub(crate) fn has_rare(&self) -> bool {
         self.by_name.values().any(|count| count.rare_periods > 0)
+    }
+
+    /// The threads that these loops may have started and that never slept. Those of one process may be any of its loops'.
+    pub(crate) fn unslept(&self) -> Unslept {
+        self.by_name.values().fold(Unslept::default(), |most, count| Unslept {
+            threads: most.threads.max(count.without_sleep),
+            longest_executed_ns: most.longest_executed_ns.max(count.longest_without_sleep_ns),
+        })
     }
 
     /// How long the longest of these cycles took at least, ns.
@@ -203,8 +212,8 @@ pub(crate) struct CyclesRow<'a> {
     least_overruns: u64,
     /// By what was seen at most this many did.
     most_overruns: u64,
-    /// Whether others may have that were not seen: behind wakeups that nobody saw, or within a stretch that may hold any
-    /// number of cycles.
+    /// Whether others may have that were not seen: behind wakeups that nobody saw, within a stretch that may hold any number of
+    /// cycles, or as the work of threads that never slept.
     may_be_more: bool,
     /// Out of how many cycles, as the loop itself would count them.
     own_cycles: u64,
@@ -235,6 +244,11 @@ pub(crate) struct CyclesRow<'a> {
     /// Periods of threads that were seen in fewer than half of them, and whose timers keep no grid: what these threads did in the
     /// others is not known. They are not among `periods`.
     rare_periods: u64,
+    /// Threads that the loop may have started and that began and ended without ever sleeping: no wakeup shows how long what they did
+    /// took, which may be what the loop is for. Those of one process are counted for each of its loops.
+    without_sleep: u64,
+    /// How long the one that ran longest was on a CPU; it may have waited for one besides. Null without such threads.
+    longest_without_sleep_ns: Option<u64>,
     /// About how many periods passed for threads whose timers keep no grid: those that start over after an overrun, and those
     /// that others wake. They are not among `periods`.
     estimated_periods: u64,
@@ -288,6 +302,8 @@ impl<'a> CyclesRow<'a> {
             not_woken: count.not_woken.saturating_add(count.starved_within),
             asleep: count.asleep,
             rare_periods: count.rare_periods,
+            without_sleep: count.without_sleep,
+            longest_without_sleep_ns: (count.without_sleep > 0).then_some(count.longest_without_sleep_ns),
             estimated_periods: count.estimated_periods,
             estimated_not_woken: count.estimated_not_woken,
             after_overrun: count.after_overrun().name(),

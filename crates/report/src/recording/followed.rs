@@ -1,9 +1,9 @@
 //! Recordings of other programs' threads, for people: a line for each name and policy, what woke them, their stages.
 
-use crate::layout::{counted, grouped, microseconds, percent, spoken_duration, table, what_ran};
+use crate::layout::{agreeing, counted, grouped, microseconds, percent, spoken_duration, table, what_ran};
 use crate::recording::stages::stage_table;
 use crate::{StageRow, stage_rows};
-use punctual_recording::{Counters, Document, Followed, Stage, format_ns, name_and_policy, printable};
+use punctual_recording::{Counters, Document, Followed, Stage, Unslept, format_ns, name_and_policy, printable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -126,6 +126,11 @@ fn lines_shown(groups: &[Group]) -> usize {
 fn losses(document: &Document, followed: &Followed) -> String {
     let Counters { wakeups, unobserved, lost, cpu_ns, .. } = document.counters;
     let mut line = format!("unobserved {}   lost {}", grouped(unobserved), grouped(lost));
+    let unslept = Unslept::of(&followed.without_sleep);
+    if unslept.threads > 0 {
+        let (threads, ran) = (counted(unslept.threads, "thread"), format_ns(unslept.longest_executed_ns));
+        let _ = write!(line, "   never slept {threads} ({ran} on a CPU at most)");
+    }
     if let Some(steal) = document.counters.steal_in_words() {
         let _ = write!(line, "   {steal}");
     }
@@ -134,6 +139,19 @@ fn losses(document: &Document, followed: &Followed) -> String {
         let _ = write!(line, "   work {used} of CPU a wakeup, recording it {}", format_ns(cost));
     }
     line
+}
+
+/// That threads ended without ever sleeping, of which no wakeup tells; `None` if there were none.
+pub(crate) fn never_slept_in_words(document: &Document) -> Option<String> {
+    let Unslept { threads, longest_executed_ns } = Unslept::of(&document.followed.as_ref()?.without_sleep);
+    (threads > 0).then(|| {
+        format!(
+            "{} began and ended without ever sleeping, after up to {} on a CPU: no wakeup shows how long what {} did took",
+            counted(threads, "thread"),
+            format_ns(longest_executed_ns),
+            agreeing(threads, "it", "they")
+        )
+    })
 }
 
 fn group_table(groups: &[Group], rows: &[StageRow]) -> String {
@@ -206,7 +224,7 @@ fn number_of(threads: &BTreeSet<u32>) -> String {
 mod tests {
     use super::*;
     use crate::verdict::recording::followed_verdict;
-    use punctual_recording::FollowedThread;
+    use punctual_recording::{FollowedThread, WithoutSleep};
 
     /// Of 44 names seven have a wakeup, and of 40 threads as many.
     #[test]
@@ -252,6 +270,29 @@ mod tests {
         // Where nobody has the name, it tells of all.
         document.followed.as_mut().unwrap().threads.iter_mut().for_each(|thread| thread.is_context = true);
         assert_eq!(said(&document), before);
+    }
+
+    #[test]
+    fn threads_that_never_slept_are_counted_beside_what_was_lost() {
+        let text = include_str!("../../../cli/tests/golden/comm.punctual/recording.json");
+        let mut document: Document = serde_json::from_str(text).unwrap();
+        let said = |document: &Document| followed_text(document, document.followed.as_ref().unwrap(), false);
+        assert!(!said(&document).contains("never slept"), "{}", said(&document));
+        assert_eq!(never_slept_in_words(&document), None);
+        let row = |threads, executed_ms: u64| WithoutSleep {
+            threads,
+            longest_executed_ns: executed_ms * 1_000_000,
+            ..WithoutSleep::default()
+        };
+        document.followed.as_mut().unwrap().without_sleep = vec![row(799, 3), row(2, 12)];
+        let told = "lost 0   never slept 801 threads (12.0 ms on a CPU at most)";
+        assert!(said(&document).contains(told), "{}", said(&document));
+        assert_eq!(
+            never_slept_in_words(&document).as_deref(),
+            Some(
+                "801 threads began and ended without ever sleeping, after up to 12.0 ms on a CPU: no wakeup shows how long what they did took"
+            )
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::encode::html::setting::{context, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Picture, Section, colours};
 use crate::layout::{agreeing, counted};
+use crate::recording::followed::never_slept_in_words;
 use crate::recording::judged::LATE_WAKEUPS;
 use crate::recording::names::part_names;
 use crate::recording::over_time::{MAX_HISTORIES, Recorded, over_time};
@@ -112,6 +113,7 @@ pub(crate) fn warnings(parts: &[(String, &Document)]) -> Vec<String> {
                 }
             });
         }
+        never_slept_in_words(document).into_iter().for_each(&mut say);
         if let Some(steal) = counters.wakeup_steal_ns.filter(|steal| *steal > 0) {
             say(format!(
                 "at most {} of all latency together was time in which the host ran something else",

@@ -4,9 +4,9 @@ mod doubts;
 
 use crate::layout::{counted, grouped};
 use crate::recording::cycles::{LoopCycles, longest};
-use doubts::{held, paused, rare, sharing, slept, spun, starved, waits};
+use doubts::{held, paused, rare, sharing, slept, spun, starved, unslept, waits};
 use punctual_recording::{
-    AfterOverrun, CycleCount, Document, Limit, Task, agreeing, format_ns, printable, spoken_measure,
+    AfterOverrun, CycleCount, Document, Limit, Task, Unslept, agreeing, format_ns, printable, spoken_measure,
 };
 use std::collections::BTreeMap;
 
@@ -53,6 +53,7 @@ impl LoopCycles {
                 " The limit on the cycles cannot be judged: fewer than half of the periods began with a wakeup; the longest cycle seen took {}.",
                 self.longest_ns().map_or_else(|| "no time".to_owned(), format_ns)
             ),
+            None if self.unslept().threads > 0 && self.untold_names().is_none() => self.may_be_others_work(),
             None => match (self.longest_ns(), self.untold_names()) {
                 (Some(longest), Some(names)) => format!(
                     " The limit on the cycles cannot be judged for {names}; of those that were counted the longest took {}.",
@@ -120,6 +121,19 @@ impl LoopCycles {
         format!(" The limit on the cycles cannot be judged: {row}{at_least}; {} is allowed.", format_ns(limit_ns))
     }
 
+    /// That the limit cannot be judged, because threads that never slept may have done what the loop is for.
+    fn may_be_others_work(&self) -> String {
+        let Unslept { threads, longest_executed_ns } = self.unslept();
+        format!(
+            " The limit on the cycles cannot be judged: {} that the loop may have started ended without ever sleeping, after up to {} on a CPU, \
+             and no wakeup shows how long what {} did took; the longest cycle seen took {}.",
+            counted(threads, "thread"),
+            format_ns(longest_executed_ns),
+            agreeing(threads, "it", "they"),
+            self.longest_ns().map_or_else(|| "no time".to_owned(), format_ns)
+        )
+    }
+
     /// The cycles among which the longest is.
     fn longest_count(&self) -> Option<&CycleCount> {
         self.by_name.values().max_by_key(|count| longest(count))
@@ -154,7 +168,9 @@ impl LoopCycles {
             let at_least = if sum(|count| count.waits) > 0 { "at least " } else { "" };
             let (cycles, were) = (grouped(all), agreeing(all, "was", "were"));
             let none = match unseen {
-                0 if self.has_rare() => format!("No cycle of {cycles} that {were} seen took longer than {period}"),
+                0 if self.has_rare() || self.unslept().threads > 0 => {
+                    format!("No cycle of {cycles} that {were} seen took longer than {period}")
+                }
                 0 => format!("No cycle of {at_least}{cycles} took longer than {period}"),
                 _ => format!(
                     "No cycle of {at_least}{cycles} that {were} seen took longer than {period}, and {} {} not seen",
@@ -166,13 +182,14 @@ impl LoopCycles {
                 [not_woken(&rows), about_not_woken(&rows), rare(&rows), sharing(&rows), waits(&rows), held(&rows)]
                     .concat();
             let at_most = if self.longest_may_be_shorter() { " at most" } else { "" };
-            return Some(format!("{none}; the longest took {}{at_most}.{more}", format_ns(longest)));
+            let unslept = unslept(self.unslept());
+            return Some(format!("{none}; the longest took {}{at_most}.{more}{unslept}", format_ns(longest)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
         let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows), sharing(&rows)].concat();
         let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows)].concat();
-        let more = periods + &within;
+        let more = periods + &within + &unslept(self.unslept());
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }
 

@@ -1,7 +1,7 @@
 //! Of a recording, or several side by side, and of a check: how late wakeups were, and under what load.
 
 use crate::layout::{counted, grouped, is_simulated, on_machine, percent, shortened, spoken_duration};
-use crate::recording::followed::{who_woke, with_policy};
+use crate::recording::followed::{never_slept_in_words, who_woke, with_policy};
 use crate::recording::names::files_apart;
 use crate::why::request_times::may_be_late;
 use crate::{Measurement, load_name, stage_rows};
@@ -40,6 +40,7 @@ fn sentences_on(document: &Document, documents: &[&Document]) -> Vec<String> {
     let (Some(max), Some(median)) = (total.max(), total.quantile(0.5)) else {
         let unjudged = if document.limits.is_empty() { "" } else { ", so no limit can be judged" };
         sentences.push(format!("No wakeup was measured {load}{unjudged}."));
+        sentences.extend(never_slept_in_words(document).map(|told| told + "."));
         sentences.extend(never_slept(document));
         sentences.extend(end_in_words(document));
         return sentences;

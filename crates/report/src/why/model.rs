@@ -4,6 +4,7 @@ use super::preemption::Preemption;
 use super::remedy::{Class, Setting};
 use super::words::{number_in, numbered, with_group};
 use crate::NextStep;
+use crate::recording::followed::never_slept_in_words;
 use punctual_blame::{
     CallTree, Cause, Findings, Kind, Link, Part, Piece, Room, Sightings, SocketRead, Split, Summary, Turn, Who,
     is_nesting_known, is_not_told, longest_stretch_ns, summarize,
@@ -241,6 +242,8 @@ pub struct WhyReport<'a> {
     pub functions_left_out: u64,
     /// Whether no wakeup was measured at all, late or not.
     pub measured_nothing: bool,
+    /// That followed threads never slept, in words, if some did not.
+    pub(crate) never_slept: Option<String>,
     /// For somebody else's threads: how many wakeups there were, and in what time, ns.
     pub followed: Option<(u64, u64)>,
     /// For somebody else's loops, which were followed with a period: whether they still run.
@@ -304,6 +307,7 @@ impl<'a> WhyReport<'a> {
             only: None,
             functions_left_out: 0,
             measured_nothing: false,
+            never_slept: None,
             followed: None,
             loops: None,
             overruns: Vec::new(),
@@ -343,6 +347,7 @@ impl<'a> WhyReport<'a> {
         self.setting.preemption = Preemption::of(&document.provenance.host);
         self.setting.is_kept_awake = document.provenance.configuration.power_request;
         self.measured_nothing = document.counters.wakeups == 0;
+        self.never_slept = never_slept_in_words(document);
         let followed = document.followed.as_ref();
         self.followed = followed.map(|_| (document.counters.wakeups, document.measured_ns()));
         self.loops = followed.and_then(FollowedLoops::of);

@@ -200,3 +200,40 @@ fn a_thread_that_changed_its_policy_is_said_to_have() {
     loops.wakeups_as = [("arm fifo:80".to_owned(), wakeups(3))].into();
     assert!(!loops.verdict().contains("ran as"), "{}", loops.verdict());
 }
+
+/// As with a timer whose expiry starts a thread, or a process for each job.
+#[test]
+fn no_limit_is_kept_where_threads_that_never_slept_may_have_done_the_work() {
+    let started = CycleCount { without_sleep: 198, longest_without_sleep_ns: 12_000_000, ..CycleCount::default() };
+    let others = loops(started);
+    assert_eq!(
+        others.verdict(),
+        "No cycle of 200 that were seen took longer than 1.00 ms; the longest took 600 us. 198 threads began meanwhile and ended without ever \
+         sleeping, after up to 12.0 ms on a CPU: if the loop starts one for each of its jobs, the cycles are only of what starts them."
+    );
+    let cannot = " The limit on the cycles cannot be judged: 198 threads that the loop may have started ended without ever sleeping, after up \
+                  to 12.0 ms on a CPU, and no wakeup shows how long what they did took; the longest cycle seen took 600 us.";
+    assert_eq!(judged(&others, 100_000), (None, cannot.to_owned()));
+    // A cycle that was seen to take longer did.
+    let (exceeded, words) = judged(&others, 500);
+    assert_eq!(
+        (exceeded, words.as_str()),
+        (Some(true), " Over the limit: the longest cycle took 600 us; 500 us is allowed.")
+    );
+    assert!(others.text().contains("none seen"), "{}", others.text());
+    // Those of a process are counted for each of its loops, and are not added up.
+    let mut both = others.clone();
+    both.by_name
+        .insert("leg fifo:80".to_owned(), CycleCount { without_sleep: 198, cycles: 9, ..CycleCount::default() });
+    assert!(both.verdict().contains(" 198 threads began meanwhile"), "{}", both.verdict());
+    // An overrun of the loop itself is one all the same.
+    let over = CycleCount { overruns: 3, certain: 3, skipped: 3, without_sleep: 1, ..CycleCount::default() };
+    let mut over = loops(over);
+    over.by_name.values_mut().for_each(|count| count.longest_ns = 2_000_000);
+    let said = over.verdict();
+    assert!(said.starts_with("arm fifo:80 took longer than 1.00 ms in 3 or more of at least 200 cycles, "), "{said}");
+    assert!(
+        said.contains(" 1 thread began meanwhile and ended without ever sleeping, after up to 0 ns on a CPU: "),
+        "{said}"
+    );
+}

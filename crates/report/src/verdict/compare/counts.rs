@@ -4,7 +4,7 @@ use crate::compare::counts::{is_share, out_of, side, times, times_as_often, what
 use crate::compare::words::factor;
 use crate::layout::capitalized;
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
-use punctual_recording::counted;
+use punctual_recording::{counted, grouped};
 
 /// The most loops, or devices, that a verdict names.
 const MAX_NAMED: usize = 3;
@@ -45,8 +45,28 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
     sentence_on(row, standing, 'B')
 }
 
-/// The sentence on what A and the side of this letter have.
+/// The sentences on what A and the side of this letter have.
 fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
+    what_was_seen(row, standing, name) + &others_work(row, name)
+}
+
+/// That threads that never slept may have done what the loop is for, with a space before; empty if there were none.
+fn others_work(row: &CountComparison, name: char) -> String {
+    let of_side = |(count, name): (&EventCount, char)| {
+        (count.without_sleep > 0).then(|| format!("{} on {name}", grouped(count.without_sleep)))
+    };
+    let sides: Vec<String> = [(&row.a, 'A'), (&row.b, name)].into_iter().filter_map(of_side).collect();
+    match sides.is_empty() {
+        true => String::new(),
+        false => format!(
+            " Threads that the loop may have started ended without ever sleeping ({}): no wakeup shows how long what they did took.",
+            sides.join(", ")
+        ),
+    }
+}
+
+/// The sentence on what was seen of both.
+fn what_was_seen(row: &CountComparison, standing: Standing, name: char) -> String {
     let what = what(&row.what);
     if !row.is_countable() {
         let untold = untold_in_words(row, name);

@@ -1,7 +1,7 @@
 //! What the wakeups of loops do not show: a sentence for each kind of doubt.
 
 use crate::layout::counted;
-use punctual_recording::{CycleCount, agreeing, format_ns};
+use punctual_recording::{CycleCount, Unslept, agreeing, format_ns};
 
 /// The sentence about threads that mostly did not sleep between cycles, with a space before; empty if there are none.
 pub(super) fn starved(rows: &[(&str, &CycleCount)]) -> String {
@@ -121,6 +121,20 @@ pub(super) fn held(rows: &[(&str, &CycleCount)]) -> String {
             " {} {} due while the sleeping thread was stopped, frozen or kept from every CPU.",
             counted(held, "cycle"),
             agreeing(held, "was", "were")
+        ),
+    }
+}
+
+/// The sentence about threads that never slept, with a space before; empty if there are none.
+pub(super) fn unslept(unslept: Unslept) -> String {
+    let Unslept { threads, longest_executed_ns } = unslept;
+    match threads {
+        0 => String::new(),
+        _ => format!(
+            " {} began meanwhile and ended without ever sleeping, after up to {} on a CPU: if the loop starts one for each of its jobs, the \
+             cycles are only of what starts them.",
+            counted(threads, "thread"),
+            format_ns(longest_executed_ns)
         ),
     }
 }

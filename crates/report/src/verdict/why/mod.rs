@@ -116,7 +116,10 @@ impl WhyReport<'_> {
                     counted(self.unseen(), "wakeup"),
                     agreeing(self.unseen(), "was", "were")
                 ),
-                None => format!("{}: there is nothing to explain.", self.none_late()),
+                None => match &self.never_slept {
+                    Some(told) => format!("{}, but {told}.", self.none_late()),
+                    None => format!("{}: there is nothing to explain.", self.none_late()),
+                },
             },
         }
     }
@@ -392,6 +395,16 @@ mod tests {
         for followed in [None, Some((20, 20 * SECOND_NS))] {
             assert!(told(followed).ends_with("there is nothing to explain."), "{followed:?}");
         }
+    }
+
+    #[test]
+    fn where_threads_never_slept_it_does_not_say_that_there_is_nothing_to_explain() {
+        let recorder =
+            RecorderSummary { threshold: "1ms".into(), threshold_ns: Some(1_000_000), ..RecorderSummary::default() };
+        let mut report = WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]);
+        report.never_slept = Some("800 threads began and ended without ever sleeping".to_owned());
+        let verdict = report.verdict();
+        assert!(verdict.ends_with(", but 800 threads began and ended without ever sleeping."), "{verdict}");
     }
 
     #[test]

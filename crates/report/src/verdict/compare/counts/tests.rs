@@ -87,6 +87,25 @@ fn overruns_that_nobody_may_have_seen_are_said_as_a_report_says_them() {
 }
 
 #[test]
+fn none_is_said_with_the_threads_that_never_slept() {
+    let cycles = Counted::Cycles { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+    let mut none = row(cycles, (0, 801), (0, 800), [None; 3], Outcome::NoDifference);
+    for (side, threads) in [(&mut none.a, 1_800), (&mut none.b, 1_799)] {
+        (side.without_sleep, side.may_be_more, side.may_be_more_exposure) = (threads, true, true);
+    }
+    assert_eq!(
+        sentence(&none, Standing::Systems),
+        "Cycles of my-loop longer than 1.00 ms: none seen on A or B (at least 801 and at least 800). Threads that the loop may have started ended \
+         without ever sleeping (1,800 on A, 1,799 on B): no wakeup shows how long what they did took."
+    );
+    let told = serde_json::to_value(CountRow::new(&none)).unwrap();
+    assert_eq!((&told["a"]["without_sleep"], &told["b"]["may_be_more"]), (&1_800.into(), &true.into()));
+    none.a = EventCount { without_sleep: 0, may_be_more: false, ..none.a };
+    let said = sentence(&none, Standing::Systems);
+    assert!(said.contains(": none seen on A or B ") && said.contains(" (1,799 on B): "), "{said}");
+}
+
+#[test]
 fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
     let told = |b: u64, standing| {
         let what = Counted::Underruns { of: "v90".to_owned() };
