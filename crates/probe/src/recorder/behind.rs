@@ -67,6 +67,7 @@ impl Usual {
             expected_ns: stretch.ran_ns,
             known,
             is_by_timer: true,
+            is_in_step: true,
             ..Open::default()
         })
     }
