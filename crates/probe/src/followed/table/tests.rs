@@ -55,7 +55,8 @@ fn a_thread_that_woke_before_its_end_slept() {
 
 #[test]
 fn where_names_are_asked_for_too_others_are_there_for_context() {
-    let mut selection = Selection { command: true, ..Selection::default() };
+    let mut selection = Selection::default();
+    selection.command = true;
     selection.add_name("^tick").unwrap();
     let records = [record(42, "tick", UNWOKEN_END), record(43, "helper", UNWOKEN_END)];
     let (_, rows, _) = taken(&selection, &records);
