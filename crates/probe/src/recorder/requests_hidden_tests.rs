@@ -155,7 +155,10 @@ fn requests_that_were_given_up_may_have_been_late_if_they_took_as_long() {
         for _ in 0..MAX_WAITS {
             play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
         }
-        assert_eq!(play.requests.given_up(), 1);
+        assert_eq!((play.requests.given_up(), play.requests.cut()), (1, 0));
+        // The next one begins where it waits now.
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        assert_eq!(play.requests.cut(), 1);
         let open = u64::from(threshold_ns.is_none());
         assert_eq!(play.requests.maybe_late_cut(play.now), expected + open, "{threshold_ns:?}");
         play.requests.lost_sight_of(TID);

@@ -1,5 +1,8 @@
 //! What a loop does about the periods that it missed.
 
+/// A loop clearly does one thing if this many times as many stretches show it as show the contrary.
+pub(super) const CLEARLY: u64 = 4;
+
 /// What a loop does about the periods that begin during a long cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterOverrun {

@@ -1,12 +1,11 @@
 //! What the long stretches of a loop show together: whether it makes up for the periods that began meanwhile.
 
+use super::after_overrun::CLEARLY;
 use super::growth::{Growth, MAX_PERIODS};
 use super::spun::Spun;
 
 /// This many stretches show that a loop makes up for some periods and not for others.
 const ENOUGH: u64 = 3;
-/// A loop clearly does one thing if this many times as many stretches show it as show the contrary.
-pub(super) const CLEARLY: u64 = 4;
 
 /// Counts of stretches, by a number of periods; the last one is of that number and of all that are larger.
 type ByPeriods = [u32; MAX_PERIODS];

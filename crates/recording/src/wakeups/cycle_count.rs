@@ -1,7 +1,6 @@
 //! Counts of the cycles of somebody else's loop.
 
-use super::after_overrun::AfterOverrun;
-use super::catch_up_evidence::CLEARLY;
+use super::after_overrun::{AfterOverrun, CLEARLY};
 
 /// If whole cycles may show more than this many times as many overruns as single wakeups do, or a cycle that much longer,
 /// single wakeups tell too little.
