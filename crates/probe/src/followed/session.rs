@@ -91,8 +91,7 @@ pub(crate) fn run(
     let ended = session.until_the_end(&mut writer, observe);
     session.finish(&mut writer);
     let ended = ended.map(|ended| session.with_the_last_records(ended));
-    let has_any = writer.totals().counters.wakeups > 0 || !writer.followed_mut().without_sleep.is_empty();
-    if !session.anybody && !has_any && ended.is_ok() {
+    if ended.is_ok() && !session.met_anybody(&mut writer) {
         // A name that nobody had is a mistake, not a quiet machine.
         writer.directory().discard();
         return Err(nobody(selection).into());
@@ -188,6 +187,11 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Whether anybody was followed, though it had ended before it was looked at.
+    fn met_anybody(&self, writer: &mut Writer) -> bool {
+        self.anybody || writer.totals().counters.wakeups > 0 || !writer.followed_mut().without_sleep.is_empty()
+    }
+
     fn until_the_end(
         &mut self,
         writer: &mut Writer,
