@@ -136,36 +136,38 @@ fn periods_that_unseen_wakeups_leave_over_are_no_cycles_that_were_kept() {
 const MISSED: &str =
     "Of 7,000 periods 6 began before the previous cycle had ended; 3 more began without a wakeup that was seen.";
 
+/// A loop with one long stretch, of whose periods these were made up for, skipped or made up for in part.
+fn with_a_row(made_up: u64, skipped: u64, limited: u64) -> LoopCycles {
+    let count = CycleCount {
+        cycles: 6_991,
+        overruns: 1,
+        certain: 1,
+        on_grid_overruns: 1,
+        longest_ns: 6_800_000,
+        longest_missed: 6,
+        periods: 7_000,
+        not_woken: 9,
+        unseen: 3,
+        made_up,
+        skipped,
+        limited,
+        limit: 3 * limited,
+        ..CycleCount::default()
+    };
+    LoopCycles {
+        period_ns: 1_000_000,
+        by_name: [("arm fifo:80".to_owned(), count)].into(),
+        wakeups_as: BTreeMap::new(),
+        of: None,
+    }
+}
+
 #[test]
 fn a_row_of_cycles_is_not_called_one() {
-    let of = |made_up, skipped, limited| {
-        let count = CycleCount {
-            cycles: 6_991,
-            overruns: 1,
-            certain: 1,
-            on_grid_overruns: 1,
-            longest_ns: 6_800_000,
-            longest_missed: 6,
-            periods: 7_000,
-            not_woken: 9,
-            unseen: 3,
-            made_up,
-            skipped,
-            limited,
-            limit: 3 * limited,
-            ..CycleCount::default()
-        };
-        LoopCycles {
-            period_ns: 1_000_000,
-            by_name: [("arm fifo:80".to_owned(), count)].into(),
-            wakeups_as: BTreeMap::new(),
-            of: None,
-        }
-    };
     let begin = "arm fifo:80 took longer than 1.00 ms in";
     for (loops, cycles, longest, meaning, over, head) in [
         (
-            of(1, 0, 0),
+            with_a_row(1, 0, 0),
             "6 or more of at least 6,997",
             "the longest stretch without a wait that was seen 6.80 ms, 7 cycles in a row",
             "The loop was seen to catch up: each of these is an overrun.",
@@ -173,7 +175,7 @@ fn a_row_of_cycles_is_not_called_one() {
             "longest without a wait us",
         ),
         (
-            of(0, 0, 0),
+            with_a_row(0, 0, 0),
             "1 to 6 or more of at least 6,991",
             "the longest stretch without a wait that was seen 6.80 ms, up to 7 cycles in a row",
             "If the loop skips missed periods, each run of them is one overrun. If it catches up, each is an overrun.",
@@ -181,7 +183,7 @@ fn a_row_of_cycles_is_not_called_one() {
             "longest without a wait us",
         ),
         (
-            of(0, 0, 1),
+            with_a_row(0, 0, 1),
             "1 to 6 or more of at least 6,991",
             "the longest stretch without a wait that was seen 6.80 ms, up to 7 cycles in a row",
             "The loop was seen to make up for about 3 periods in a row, or more, and to drop others: each run of them is at least one overrun.",
@@ -189,7 +191,7 @@ fn a_row_of_cycles_is_not_called_one() {
             "longest without a wait us",
         ),
         (
-            of(0, 1, 0),
+            with_a_row(0, 1, 0),
             "1 or more of at least 6,991",
             "the longest seen 6.80 ms",
             "The loop was seen to skip these: each run of them is one overrun.",
