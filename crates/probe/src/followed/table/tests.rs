@@ -19,7 +19,7 @@ fn woken(tid: u32, name: &str, flags: u32) -> Record {
 /// Takes records in, as of threads that began while they were followed; returns the wakeups, and the threads that never slept.
 fn taken(selection: &Selection, records: &[Record]) -> (usize, Vec<punctual_recording::WithoutSleep>, usize) {
     let directory = tempfile::tempdir().unwrap();
-    let mut writer = Writer::create(&directory.path().join("a.punctual"), Provenance::default(), Vec::new()).unwrap();
+    let mut writer = Writer::create(directory.path().join("a.punctual"), Provenance::default(), Vec::new()).unwrap();
     let mut table = Table::default();
     let mut wakeups = 0;
     for record in records {
