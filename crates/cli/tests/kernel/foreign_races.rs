@@ -120,7 +120,7 @@ fn a_waking_within_a_switch_out_is_observed() {
     };
     // The host may keep a switch from going on for longer than a waking is believed, and a busy machine does now and then.
     let mut all = Vec::new();
-    for _ in 0..3 {
+    for _ in support::attempts(support::MAX_ATTEMPTS) {
         let one = met([first as usize, second as usize]);
         let [_, slept, wakeups, unobserved, lost] = one;
         all.push(one);
