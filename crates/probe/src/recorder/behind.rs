@@ -67,7 +67,6 @@ impl Usual {
             expected_ns: stretch.ran_ns,
             known,
             is_by_timer: true,
-            is_in_step: true,
             ..Open::default()
         })
     }

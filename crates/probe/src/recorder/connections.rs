@@ -24,14 +24,6 @@ pub(crate) enum WaitedFor {
     Several,
 }
 
-/// What a thread was seen to wait for, between two times, ns.
-#[derive(Clone, Copy)]
-pub(super) struct Sight {
-    pub(super) begun_ns: u64,
-    pub(super) over_ns: u64,
-    pub(super) awaited: WaitedFor,
-}
-
 /// A connection that a thread's program has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Connection {

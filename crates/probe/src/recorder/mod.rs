@@ -9,8 +9,8 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `parts`, `cut`: where a followed thread's request begins and ends; `request`: one of
-//!   them; `of_requests`: how many there were of which so much is known; `looks`, `waits_by`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
+//!   them; `of_requests`: how many there were of which so much is known; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `performance_events`: the sampling clock and the counts of page faults, which it can do without.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
@@ -32,7 +32,6 @@ mod bounded_channel;
 mod budget;
 mod connections;
 mod counter_sampling;
-mod cut;
 pub(crate) mod disk_limits;
 mod ended_threads;
 pub(crate) mod evidence;
@@ -52,7 +51,6 @@ mod maps;
 pub(crate) mod missed_runs;
 mod naming;
 mod of_requests;
-mod parts;
 pub(crate) mod performance_events;
 mod processes;
 pub(crate) mod program_files;
@@ -69,7 +67,6 @@ pub(crate) mod symbols;
 mod symbols_ahead;
 #[cfg(test)]
 mod test_event;
-mod waits_by;
 mod watch;
 mod writing;
 

@@ -7,7 +7,6 @@ use punctual_recording::{Distribution, RequestTimes};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OfRequests {
     sure: u64,
-    maybe_hiding: u64,
     maybe_parts: u64,
     assumed: u64,
     late_assumed: u64,
@@ -26,7 +25,6 @@ impl OfRequests {
         let is_late_since = |begun_ns: u64| threshold_ns.is_some_and(|ns| end_ns.saturating_sub(begun_ns) > ns);
         let is_late_from_due = known.due_ns.is_some_and(is_late_since) && !is_late_since(expected_ns);
         self.sure += u64::from(known.is_sure());
-        self.maybe_hiding += u64::from(known.may_hide);
         self.maybe_parts += u64::from(known.may_be_part);
         self.assumed += u64::from(!known.is_bounded);
         self.late_assumed += u64::from(!known.is_bounded && is_late_since(expected_ns));
@@ -38,16 +36,16 @@ impl OfRequests {
         self.maybe_ticks += u64::from(known.may_be_tick);
     }
 
-    /// How long they took; `None` if there are none. So many of them turned out later to end in the midst of one, of which so many counted as sure.
-    pub(super) fn times(self, times: &Distribution, [out_of_step, were_sure]: [u64; 2]) -> Option<RequestTimes> {
-        let OfRequests { maybe_parts, assumed, without_timer, late_from_due, maybe_several, .. } = self;
+    /// How long they took; `None` if there are none.
+    pub(super) fn times(self, times: &Distribution) -> Option<RequestTimes> {
+        let OfRequests { sure, maybe_parts, assumed, without_timer, late_from_due, maybe_several, .. } = self;
         Some(RequestTimes {
             p50_ns: times.quantile(0.5)?,
             // A quantile is given only where at least one value lies beyond it.
             p99_ns: if times.count() >= 100 { times.quantile(0.99) } else { None },
             max_ns: times.max()?,
-            sure: self.sure.saturating_sub(were_sure),
-            maybe_hiding: Some(self.maybe_hiding.saturating_add(out_of_step)),
+            sure,
+            maybe_hiding: None,
             maybe_parts,
             assumed,
             late_assumed: self.late_assumed,
@@ -70,22 +68,19 @@ mod tests {
     fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
         let mut times = Distribution::new();
         let known = OfRequests { sure: 7, maybe_parts: 2, assumed: 5, ..OfRequests::default() };
-        assert_eq!(known.times(&times, [0; 2]), None);
+        assert_eq!(known.times(&times), None);
         times.record_n(1_000, 99);
         let few = RequestTimes {
             p50_ns: 1_000,
             max_ns: 1_000,
             sure: 7,
-            maybe_hiding: Some(0),
             maybe_parts: 2,
             assumed: 5,
             ..RequestTimes::default()
         };
-        assert_eq!(known.times(&times, [0; 2]), Some(few));
-        let fewer = RequestTimes { sure: 4, maybe_hiding: Some(5), ..few };
-        assert_eq!(known.times(&times, [5, 3]), Some(fewer));
+        assert_eq!(known.times(&times), Some(few));
         times.record(50_000);
-        let found = OfRequests::default().times(&times, [0; 2]).unwrap();
+        let found = OfRequests::default().times(&times).unwrap();
         assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 

@@ -10,13 +10,6 @@ pub(crate) struct Request {
     pub(crate) known: Known,
 }
 
-impl Request {
-    /// The same, which may hide one that was late, and is not sure.
-    pub(super) fn that_may_hide(self) -> Request {
-        Request { known: Known { may_hide: true, ..self.known }, ..self }
-    }
-}
-
 /// What is known of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Known {
@@ -34,12 +27,10 @@ pub(crate) struct Known {
     pub(crate) may_sleep_within: bool,
     /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
     pub(crate) has_period: bool,
-    /// Whether it holds no wait for the next request, and is no part of one, as far as is known: it begins as somebody asks, or where it waits for nothing
-    /// but requests; or it waits for nobody within it; or a timer of its own begins it that is a clock.
+    /// Whether it is known to begin and end where it is taken to: it begins as somebody asks, or where it waits for nothing but requests; or it waits for
+    /// nobody within it; or a timer of its own begins it, and its waits are for answers, or its timer is a clock. Others may hold a wait for the
+    /// next request, or be parts of one.
     pub(crate) is_bounded: bool,
-    /// Whether it may hide one that was late, because it is not known where it begins: nothing tells whether what comes before it is a wait for the next
-    /// request or for an answer, or whether the sleeps around it are in the midst of one.
-    pub(crate) may_hide: bool,
     /// When its timer was due, ns, if it begins without that, because its loop was behind and went on at once.
     pub(crate) due_ns: Option<u64>,
     /// Whether it may be several requests of a loop that was behind its timer: it took longer than the period, and waited more often than
@@ -72,60 +63,15 @@ pub(super) struct Open {
     pub(super) begins_by_timer: bool,
     /// Whether it begins where its thread waits for several things.
     pub(super) is_of_several: bool,
-    /// Whether it begins with a sleep that ended in step with those before, or would have: a clock's.
-    pub(super) is_in_step: bool,
-    /// Whether it waits for the rest of what it has read, see [`super::parts`].
-    pub(super) reads_on: bool,
     /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
     pub(super) unclear_waits: Option<u32>,
-}
-
-/// What a thread has done so far tells of the request that is over.
-pub(super) struct OfThread {
-    pub(super) may_be_several: bool,
-    pub(super) is_after_answer: bool,
-    /// Whether its program accepts connections.
-    pub(super) has_accepted: bool,
-    /// Whether it may be a server that sleeps within its requests: see [`Known::may_be_part`].
-    pub(super) may_be_server: bool,
-    /// See [`Known::may_sleep_within`].
-    pub(super) may_sleep_for_a_while: bool,
-    pub(super) has_period: bool,
-}
-
-impl Open {
-    /// Whether a clock of the thread's own begins it.
-    pub(super) fn has_clock(&self) -> bool {
-        self.known.is_by_own_timer && self.is_in_step
-    }
-
-    /// What is known of it once it is over.
-    pub(super) fn judged(&self, of_thread: OfThread) -> Known {
-        let OfThread { may_be_several, is_after_answer, has_accepted, .. } = of_thread;
-        let may_be_part = self.is_by_timer && of_thread.may_be_server;
-        let is_doubtful = may_be_part || may_be_several || is_after_answer;
-        let may_hide = is_doubtful || !(self.known.is_bounded || self.has_clock());
-        Known {
-            may_be_part,
-            may_sleep_within: self.is_by_timer && of_thread.may_sleep_for_a_while,
-            has_period: self.is_by_timer && of_thread.has_period,
-            may_be_several,
-            may_be_tick: self.begins_by_timer && has_accepted && !may_be_part,
-            is_after_answer,
-            // What lies between two waits holds none.
-            is_bounded: !may_hide || !is_doubtful && self.waits == 0 && !self.is_of_several,
-            may_hide,
-            ..self.known
-        }
-    }
 }
 
 impl Known {
     /// Whether it surely holds no wait for the next request. A timer alone does not show that: a thread that sleeps now and then within its requests has
     /// stretches from one sleep to the next.
     pub(crate) fn is_sure(self) -> bool {
-        let is_known = self.is_by_own_timer && self.is_bounded || self.is_asked_for && self.waits_for_answers;
-        is_known && !self.may_hide
+        self.is_by_own_timer && self.is_bounded || self.is_asked_for && self.waits_for_answers
     }
 
     /// Whether none of its waits is for the next request, because where it begins is known, or what it waits for: what somebody asks for, or the answer

@@ -9,23 +9,23 @@
 //! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
 use super::behind::Usual;
-use super::connections::{Programs, Sight, WaitedFor};
-use super::cut::Cut;
+use super::connections::{Programs, WaitedFor};
 use super::in_vain::InVain;
-use super::parts::Parts;
+use super::late_wakeup::Connections;
+use super::request::Open;
 pub(crate) use super::request::{Known, Request};
-use super::request::{OfThread, Open};
 use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
-use punctual_recording::RecorderSummary;
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
-const MAX_WAITS: u32 = RecorderSummary::MAX_WAITS as u32;
+const MAX_WAITS: u32 = 250;
 /// How many threads are kept in mind at most: one more, and all are forgotten.
 const MAX_THREADS: usize = 8_192;
+/// One thread is looked at in this many of its waits at most.
+const MAX_LOOKS_AT_ONE: u8 = 64;
 /// How many of the places where a thread waits for answers are kept in mind at most.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
@@ -34,17 +34,17 @@ const MAX_SLEEPS: u8 = 16;
 #[derive(Default)]
 pub(super) struct Thread {
     open: Option<Open>,
-    pub(super) source: Option<Source>,
+    source: Option<Source>,
     /// Where it waits, or last did.
     pub(super) at: Option<(u32, Option<Call>)>,
     /// Since when, ns.
     pub(super) since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
-    /// What it was last seen to wait for.
-    pub(super) seen: Option<Sight>,
+    /// Until when, ns, it was last seen to wait for something, and for what.
+    pub(super) seen: Option<(u64, WaitedFor)>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
-    pub(super) accepted: BTreeSet<u32>,
+    accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
     mixed: BTreeSet<u32>,
     /// How often it has slept until a timer and for nothing else since it last waited there, ...
@@ -53,16 +53,12 @@ pub(super) struct Thread {
     lengths: Sleeps,
     /// How often it waits within a request.
     usual: Usual,
-    /// Whether its last request is taken to be whole because it ended with a sleep of its clock, and whether it counts as sure: the end of that sleep shows it.
-    by_clock: Option<bool>,
-    /// Which of its requests may be wakeups in vain, ...
+    /// Which of its requests may be wakeups in vain.
     in_vain: InVain,
-    /// ... and which it reads in parts.
-    parts: Parts,
     /// Where it waits for answers.
-    pub(super) asked: BTreeSet<u32>,
+    asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
-    pub(super) unclear: BTreeSet<u32>,
+    unclear: BTreeSet<u32>,
     /// Where it waits for one of several things of which nothing tells who asks by them, in a program that accepts no connections.
     unclear_several: BTreeSet<u32>,
     /// How often the last request did that a timer began, if at all, ...
@@ -90,10 +86,9 @@ pub(super) struct Thread {
 pub(crate) struct Requests {
     pub(super) threads: HashMap<u32, Thread>,
     pub(super) programs: Programs,
-    /// Requests whose end was not seen.
-    cut: Cut,
-    /// Those that turned out to end with a sleep in the midst of one, see [`Requests::out_of_step`].
-    out_of_step: [u64; 2],
+    given_up: u64,
+    /// Those that were not over when their thread was lost sight of.
+    lost: u64,
     /// Threads that ended, see [`RecorderSummary::ended_threads`](punctual_recording::RecorderSummary::ended_threads).
     ended: u64,
 }
@@ -102,18 +97,14 @@ impl Requests {
     /// Takes in a thread's next stretch of work; returns the requests that are over because of it.
     pub(crate) fn next(&mut self, tid: u32, stretch: &Stretch) -> impl Iterator<Item = Request> + use<> {
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
-            self.threads.values().filter(|thread| thread.open.is_some()).for_each(|_| self.cut.lose());
+            self.lost = self.cut();
             self.threads.clear();
         }
         let thread = self.threads.entry(tid).or_default();
         thread.process = stretch.process;
         thread.has_accepted = self.programs.has_accepted(stretch.process);
         thread.accepted_none = self.programs.accepted_none(stretch.process);
-        thread.note_wait(stretch);
-        if let Some(was_sure) = thread.was_out_of_step(stretch) {
-            self.out_of_step = [self.out_of_step[0] + 1, self.out_of_step[1] + u64::from(was_sure)];
-        }
-        let before = thread.end_of_wait(stretch, &mut self.cut);
+        let before = thread.end_of_wait(stretch, &mut self.given_up);
         thread.begin(stretch);
         let after = thread.pause(stretch);
         if stretch.then == Pause::Ends {
@@ -126,27 +117,32 @@ impl Requests {
     /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
-            if thread.open.is_some() {
-                self.cut.lose();
-            }
-            (thread.open, thread.at, thread.seen, thread.by_clock) = (None, None, None, None);
+            self.lost += u64::from(thread.open.is_some());
+            (thread.open, thread.at, thread.seen) = (None, None, None);
         }
     }
 
-    /// From now on requests are late beyond this, ns, if that is known already.
-    pub(crate) fn late_after(&mut self, threshold_ns: Option<u64>) {
-        self.cut.late_after(threshold_ns);
+    /// Whether a thread's program accepts connections, as far as was ever seen.
+    pub(crate) fn has_accepted(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| self.programs.has_accepted(thread.process))
     }
 
-    /// How many requests turned out, after they were handed out, to end with a sleep at whose end their thread's clock would not have woken it, as one
-    /// between two tries; and how many of them counted as sure.
-    pub(crate) fn out_of_step(&self) -> [u64; 2] {
-        self.out_of_step
+    /// A request of a thread was late.
+    pub(crate) fn was_late(&mut self, tid: u32, now_ns: u64) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.was_late(thread.process, now_ns);
+        }
+    }
+
+    /// The connections that a thread's program had for a while by a time, as far as was seen: not of one that has ended.
+    pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
+        let known = self.threads.get(&tid).map(|thread| self.programs.connections(thread.process, at_ns));
+        known.unwrap_or_else(|| Connections { is_unknown: true, ..Connections::default() })
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
-        self.cut.given_up()
+        self.given_up
     }
 
     /// A thread of a process ended without a wakeup since it last slept, if it ever did: as one that answers one request does.
@@ -163,22 +159,26 @@ impl Requests {
 
     /// Requests that have begun and whose end was not seen, or not yet.
     pub(crate) fn cut(&self) -> u64 {
-        self.cut.lost() + self.open().count() as u64
-    }
-
-    /// How many of both may have been late by now, or hold some that were.
-    pub(crate) fn maybe_late_cut(&self, now_ns: u64) -> u64 {
-        self.cut.maybe_late(self.open().map(|open| open.expected_ns), now_ns)
-    }
-
-    fn open(&self) -> impl Iterator<Item = &Open> {
-        self.threads.values().filter_map(|thread| thread.open.as_ref())
+        self.lost + self.threads.values().filter(|thread| thread.open.is_some()).count() as u64
     }
 }
 
 impl Thread {
+    /// Whether a look at what it waits for may tell more about its requests.
+    pub(super) fn is_open(&self) -> bool {
+        let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));
+        let known = [&self.accepted, &self.asked, &self.unclear];
+        let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
+        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
+        !self.is_looked_at
+            && !self.is_out_of_reach
+            && self.looks < MAX_LOOKS_AT_ONE
+            && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
+            && self.source.is_none_or(is_to_be_told)
+    }
+
     /// Whether a source is one of the places where it waits for requests, and nothing better.
-    pub(super) fn accepts_at(&self, source: Source) -> bool {
+    fn accepts_at(&self, source: Source) -> bool {
         source.quality == ACCEPTED && self.accepted.contains(&source.place)
     }
 
@@ -220,29 +220,27 @@ impl Thread {
 
     /// What a look at a wait says about its place, now that the wait is over.
     fn learn(&mut self, place: u32, stretch: &Stretch) {
-        // A look that began after this wait was at a later one.
-        let seen = self.seen.take_if(|seen| seen.begun_ns < stretch.expected_ns);
-        let seen = seen.filter(|seen| self.since_ns <= seen.begun_ns && seen.over_ns < stretch.expected_ns);
-        match seen.map(|seen| seen.awaited) {
-            Some(WaitedFor::Request) => self.accepts(place),
+        let seen = self.seen.take().filter(|(over_ns, _)| *over_ns < stretch.expected_ns);
+        match seen {
+            Some((_, WaitedFor::Request)) => self.accepts(place),
             // Of a program that accepts connections, they are among those.
-            Some(awaited @ (WaitedFor::Either | WaitedFor::Several))
+            Some((_, awaited @ (WaitedFor::Either | WaitedFor::Several)))
                 if awaited == WaitedFor::Either || self.has_accepted =>
             {
                 self.mixed.insert(place);
                 self.accepts(place);
             }
-            Some(WaitedFor::Answer) => {
+            Some((_, WaitedFor::Answer)) => {
                 self.asked.insert(place);
             }
-            Some(awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several)) => {
+            Some((_, awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several))) => {
                 let places = if awaited == WaitedFor::Unclear { &mut self.unclear } else { &mut self.unclear_several };
                 if (awaited == WaitedFor::Unclear || !self.has_accepted) && places.insert(place) {
                     self.unclear_waits = None;
                     self.open.iter_mut().for_each(|open| open.unclear_waits = None);
                 }
             }
-            Some(WaitedFor::Either) | None => {}
+            Some((_, WaitedFor::Either)) | None => {}
         }
     }
 
@@ -290,32 +288,13 @@ impl Thread {
         }
     }
 
-    /// What the wait before a stretch tells of where the thread waits for what.
-    fn note_wait(&mut self, stretch: &Stretch) {
-        let Some((place, call)) = self.at else { return };
+    /// The wait before a stretch is over: the request that ended when that wait began, if one did.
+    fn end_of_wait(&mut self, stretch: &Stretch, given_up: &mut u64) -> Option<Request> {
+        let (place, call) = self.at?;
+        let ended_by = stretch.ended_by;
         self.learn(place, stretch);
         self.note_other(place, call);
         self.note_sleep(place, call, stretch);
-    }
-
-    /// Whether the wait before a stretch was a sleep that ended at another time than the thread's clock would wake it, as one between two tries.
-    fn slept_out_of_step(&self, stretch: &Stretch) -> bool {
-        stretch.ended_by == EndedBy::Timer && self.lengths.ended_out_of_step(stretch.expected_ns)
-    }
-
-    /// Whether the last request seemed to end with a sleep of the thread's clock, and did not; then, whether it counts as sure.
-    fn was_out_of_step(&mut self, stretch: &Stretch) -> Option<bool> {
-        self.by_clock.take().filter(|_| self.slept_out_of_step(stretch))
-    }
-
-    /// The wait before a stretch is over: the request that ended when that wait began, if one did.
-    fn end_of_wait(&mut self, stretch: &Stretch, cut: &mut Cut) -> Option<Request> {
-        let (place, call) = self.at?;
-        let ended_by = stretch.ended_by;
-        if let Some(open) = self.open.as_mut().filter(|open| open.reads_on) {
-            (open.reads_on, open.waits_since, open.known.waits_for_answers) = (false, None, false);
-            return None;
-        }
         let is_for_answers = self.is_for_answers(place);
         let is_a_sleep = |source: Source| source.is_timer() && !self.accepted.contains(&source.place);
         let slept_within = !self.accepted.is_empty() && self.source.is_some_and(is_a_sleep);
@@ -352,16 +331,15 @@ impl Thread {
             *waits += u32::from(is_unclear);
         }
         if is_source || is_sleep {
-            let over = self.over(until_ns);
-            self.by_clock = None;
-            return over.map(|over| if self.slept_out_of_step(stretch) { over.that_may_hide() } else { over });
+            return self.over(until_ns);
         }
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
             open.known.waits_for_answers &= self.asked.contains(&place);
         }
-        if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
-            cut.give_up(open.expected_ns, stretch.expected_ns);
+        if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
+            *given_up += 1;
+            self.open = None;
             self.source = (!is_for_answers).then_some(found);
             self.answered.clear();
         }
@@ -402,7 +380,6 @@ impl Thread {
         let begins_by_timer = by == EndedBy::Timer;
         let is_by_timer = begins_by_timer && !self.accepted.contains(&place);
         let (is_of_several, unclear_waits) = (call == Some(Call::Poll), self.waits_unclearly().then_some(0));
-        let is_in_step = begins_by_timer && self.lengths.ended_in_step(expected_ns);
         self.open = Some(Open {
             expected_ns,
             place,
@@ -410,7 +387,6 @@ impl Thread {
             is_by_timer,
             begins_by_timer,
             is_of_several,
-            is_in_step,
             unclear_waits,
             ..Open::default()
         });
@@ -419,22 +395,33 @@ impl Thread {
     /// The request that is over, if one has begun.
     fn over(&mut self, end_ns: u64) -> Option<Request> {
         let open = self.open.take()?;
-        let Open { expected_ns, is_by_timer, unclear_waits, .. } = open;
+        let Open { expected_ns, known, waits, is_by_timer, is_of_several, unclear_waits, .. } = open;
+        let may_be_several = self.usual.over(&open, end_ns, self.lengths.period_ns());
+        let is_after_answer = !is_by_timer && self.asked.contains(&open.place);
         if let Some(waits) = unclear_waits.filter(|waits| is_by_timer && *waits > 0) {
             self.varies |= self.unclear_waits.replace(waits).is_some_and(|before| before != waits);
         }
         // If not all places were known as it began, it may have waited there.
         let is_unclear = unclear_waits.map_or_else(|| self.waits_unclearly(), |waits| waits > 0);
         let sleeps_within = is_unclear && self.lengths.are_for_a_while();
-        let known = open.judged(OfThread {
-            may_be_several: self.usual.over(&open, end_ns, self.lengths.period_ns()),
-            is_after_answer: !is_by_timer && self.asked.contains(&open.place),
-            has_accepted: self.has_accepted,
-            may_be_server: self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty(),
-            may_sleep_for_a_while: self.lengths.may_be_for_a_while(),
-            has_period: self.lengths.have_a_period(),
-        });
-        self.by_clock = (open.has_clock() && !known.may_hide).then(|| known.is_sure());
+        let may_be_part =
+            is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
+        let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
+        let is_bounded = !(may_be_part || may_be_several || is_after_answer)
+            && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
+        let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
+        let has_period = is_by_timer && self.lengths.have_a_period();
+        let may_be_tick = open.begins_by_timer && self.has_accepted && !may_be_part;
+        let known = Known {
+            may_be_part,
+            may_sleep_within,
+            has_period,
+            may_be_several,
+            may_be_tick,
+            is_after_answer,
+            is_bounded,
+            ..known
+        };
         Some(Request { expected_ns, end_ns, known })
     }
 
@@ -448,13 +435,6 @@ impl Thread {
         self.in_vain.may_be(stretch.until_ns.saturating_sub(stretch.ran_ns), can_be)
     }
 
-    /// Whether a thread that waits at a place after a stretch waits there for the rest of what it has read, where it waited before.
-    fn reads_on(&mut self, place: u32, stretch: &Stretch) -> bool {
-        let is_from_source = self.at.is_some_and(|(before, _)| before != 0 && self.is_source(before));
-        let is_read = place != 0 && is_from_source && self.is_source(place);
-        is_read && self.parts.go_on(stretch, self.since_ns) && self.open.is_some()
-    }
-
     /// What comes after a stretch: the request that is over then, if that is known already.
     fn pause(&mut self, stretch: &Stretch) -> Option<Request> {
         let is_over = match stretch.then {
@@ -464,13 +444,11 @@ impl Thread {
                 return None;
             }
             Pause::Waits { place, call } => {
-                let reads_on = self.reads_on(place, stretch);
                 self.at = Some((place, call));
                 (self.since_ns, self.is_looked_at) = (stretch.until_ns, false);
                 // All that can be said about an unknown place is that it waits there.
                 let is_sleep = call == Some(Call::Sleep) && !self.sleeps_within(place, call, None);
-                self.open.iter_mut().for_each(|open| open.reads_on = reads_on);
-                (is_sleep || place == 0 || self.is_source(place)) && !reads_on
+                is_sleep || place == 0 || self.is_source(place)
             }
             Pause::Ends => true,
         };

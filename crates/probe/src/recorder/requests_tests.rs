@@ -1,10 +1,6 @@
 use super::*;
 use crate::recorder::connections::Connection;
-use crate::recorder::late_wakeup::Connections;
-use crate::recorder::looked_at::MAX_LOOKS_AT_ONE;
 
-#[path = "requests_hidden_tests.rs"]
-mod hidden;
 #[path = "requests_behind_tests.rs"]
 mod late_loops;
 #[path = "requests_loops_tests.rs"]
@@ -291,9 +287,9 @@ fn what_is_known_of_a_request_is_where_it_begins_and_what_it_waits_for() {
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read)).stretch(EndedBy::Thread, waits(OTHER, Call::Futex));
     play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
-    let known = |is_asked_for: bool| {
-        let (is_bounded, may_hide) = (is_asked_for, !is_asked_for);
-        move |waits_for_answers| Known { is_asked_for, waits_for_answers, is_bounded, may_hide, ..Known::default() }
+    let known = |is_asked_for| {
+        let is_bounded = is_asked_for;
+        move |waits_for_answers| Known { is_asked_for, waits_for_answers, is_bounded, ..Known::default() }
     };
     assert_eq!(play.known, [true, true, false].map(known(true)));
     // Where it accepts nothing, it may be a worker that fetches its work.

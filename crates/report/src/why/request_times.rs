@@ -101,14 +101,10 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
     Some(words + &cut_in_words(recorder))
 }
 
-/// What is known of requests of clients that were behind their timers, where it tells that more may have been late; of those that may leave out the wait for
-/// the answer only if so many of all are told.
-pub(crate) fn may_be_late<Told: Fn(u64, u64) -> bool>(
-    recorder: &RecorderSummary,
-    is_told: &Told,
-) -> impl Iterator<Item = (u64, String)> + use<Told> {
+/// What is known of requests of clients that were behind their timers, where it tells that more may have been late.
+pub(crate) fn may_be_late(recorder: &RecorderSummary) -> impl Iterator<Item = (u64, String)> + use<> {
     let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
-    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_told(times.after_answers, all)];
+    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_much(times.after_answers, all)];
     times.of_late_clients().into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
 }
 
@@ -132,23 +128,6 @@ pub(crate) fn cut_in_words(recorder: &RecorderSummary) -> String {
         0 => String::new(),
         cut => format!("; another {} {} not followed to the end", grouped(cut), agreeing(cut, "was", "were")),
     }
-}
-
-/// The same of those that may have been late, or hold some that were, to follow a sentence that says so.
-pub(crate) fn cut_in_full(recorder: &RecorderSummary) -> Option<String> {
-    let (cut, given_up) = (recorder.may_be_late_cut(), recorder.without_end);
-    let were = agreeing(cut, "was", "were");
-    let because = match given_up {
-        0 => String::new(),
-        _ => format!(
-            ", and {} {} given up after {} waits{}, any of which may have been for another request",
-            grouped(given_up),
-            agreeing(given_up, "was", "were"),
-            RecorderSummary::MAX_WAITS,
-            agreeing(given_up, "", " each"),
-        ),
-    };
-    (cut > 0).then(|| format!("{} {were} not followed to the end{because}", grouped(cut)))
 }
 
 #[cfg(test)]
@@ -209,20 +188,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_followed_to_the_end_is_told_with_the_reason() {
-        let told = |without_end, cut_requests, maybe_late_cut| {
-            cut_in_full(&RecorderSummary { without_end, cut_requests, maybe_late_cut, ..RecorderSummary::default() })
-        };
-        assert_eq!(told(0, 0, None), None);
-        assert_eq!(told(2, 3, Some(0)), None, "none of them had taken that long");
-        assert_eq!(told(0, 1, Some(1)).as_deref(), Some("1 was not followed to the end"));
-        let given_up = "37 were not followed to the end, and 34 were given up after 250 waits each, any of which may have been for another request";
-        assert_eq!(told(34, 3, None).as_deref(), Some(given_up));
-        let one = "1 was not followed to the end, and 1 was given up after 250 waits, any of which may have been for another request";
-        assert_eq!(told(1, 0, None).as_deref(), Some(one));
-    }
-
-    #[test]
     fn a_sentence_says_how_many_may_be_no_requests_where_those_are_many() {
         let told = |maybe_ticks, maybe_in_vain| {
             let recorder = RecorderSummary {
@@ -230,12 +195,7 @@ mod tests {
                 threshold: "15ms".into(),
                 threshold_ns: Some(15_000_000),
                 requests: Some(582),
-                request_times: Some(RequestTimes {
-                    maybe_ticks,
-                    maybe_in_vain,
-                    maybe_hiding: Some(0),
-                    ..RequestTimes::default()
-                }),
+                request_times: Some(RequestTimes { maybe_ticks, maybe_in_vain, ..RequestTimes::default() }),
                 ..RecorderSummary::default()
             };
             WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()

@@ -1,9 +1,100 @@
-//! How many requests there were, as far as they were recognised, and how many of them were late; that none was, in `none_late`.
+//! How many requests there were, as far as they were recognised, and how many of them were late.
 
 use crate::why::model::{OnlyThread, WhyReport};
+use crate::why::request_times::may_be_late;
+use crate::why::words::is_much;
 use punctual_recording::{agreeing, counted, grouped};
 
 impl WhyReport<'_> {
+    /// That some may be only parts of requests, to follow their number.
+    fn are_maybe_parts(&self) -> String {
+        let parts = self.maybe_parts();
+        format!(
+            "{} at a timer of what may be a server, and may be only {}",
+            agreeing(parts, "begins", "begin"),
+            agreeing(parts, "a part of a request", "parts of requests")
+        )
+    }
+
+    /// How many of the others may have been late.
+    pub(crate) fn others_may_be_late(&self) -> String {
+        let untold = self.untold().filter(|_| self.only.is_none());
+        untold.map_or_else(String::new, |untold| format!(" More may have been late: {untold}."))
+    }
+
+    /// How many requests, of which it is not known where they begin and end, may hide one that was late, and how many threads may have worked on some that were not
+    /// seen; `None` if hardly any.
+    fn untold(&self) -> Option<String> {
+        let all = self.recognised().filter(|all| *all > 0)?;
+        let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
+        let times = recorder.request_times.unwrap_or_default();
+        let assumed = times.assumed.saturating_sub(times.maybe_several).saturating_sub(times.after_answers);
+        let mut untold = Vec::new();
+        if assumed > parts && is_much(assumed, all) {
+            untold.push(format!("where {} of all {} begin and end is only assumed", grouped(assumed), grouped(all)));
+        }
+        let may_be_parts = (parts > 0).then(|| (parts, self.are_maybe_parts()));
+        for (count, what) in may_be_late(recorder).chain(may_be_parts) {
+            let of_all = if untold.is_empty() { format!(" of all {}", grouped(all)) } else { String::new() };
+            untold.push(format!("{}{of_all} {what}", grouped(count)));
+        }
+        let ended = recorder.ended_threads;
+        if is_much(ended, all) {
+            untold.push(format!(
+                "{} that {} may each have worked on a request that another thread read",
+                counted(ended, "thread"),
+                agreeing(ended, "has ended", "have ended"),
+            ));
+        }
+        (!untold.is_empty()).then(|| untold.join("; "))
+    }
+
+    /// The same, to follow that none was late.
+    fn but_untold(&self) -> String {
+        self.untold().map_or_else(String::new, |untold| format!(", but others may have: {untold}"))
+    }
+
+    /// That none was late of those that were seen.
+    pub(crate) fn none_late(&self) -> String {
+        match self.recognised() {
+            Some(all) if self.maybe_parts() > 0 => format!(
+                "Whether a request took longer than {} is not known: {} of {} that {} recognised {}",
+                self.threshold(),
+                grouped(self.maybe_parts()),
+                grouped(all),
+                agreeing(all, "was", "were"),
+                self.are_maybe_parts()
+            ),
+            Some(0) => "No request was recognised".to_owned(),
+            Some(_) if self.judged() == Some(0) => "No request was judged".to_owned(),
+            Some(_) if self.judged().is_some() => self.none_of_the_judged(),
+            Some(1) => format!(
+                "The one request that was recognised took no longer than {}{}",
+                self.threshold(),
+                self.but_untold()
+            ),
+            Some(all) => format!(
+                "None of the {} that were recognised {}{}",
+                counted(all, "request"),
+                self.exceeded(all),
+                self.but_untold()
+            ),
+            None => format!("No {} {}", self.nouns().0, self.exceeded(1)),
+        }
+    }
+
+    /// The same of those that came when there was a threshold.
+    fn none_of_the_judged(&self) -> String {
+        let judged = self.judged().unwrap_or(0);
+        format!(
+            "None of the {} that {} judged {}{}",
+            counted(judged, "request"),
+            agreeing(judged, "was", "were"),
+            self.exceeded(judged),
+            self.but_untold()
+        )
+    }
+
     /// Those that were surely late, if what was seen of them is right: of the others nothing but time without a request, or time of which
     /// nothing tells whether a request was waiting, is beyond the threshold; or may be, where the evidence is not whole.
     fn surely_late(&self) -> u64 {
@@ -234,5 +325,147 @@ pub(super) mod tests {
             ),
             "{told}"
         );
+    }
+
+    /// A server sleeps within its requests, and what follows is never late.
+    #[test]
+    fn where_requests_may_be_parts_none_is_said_to_have_been_in_time() {
+        let told = |maybe_parts, episodes: Vec<EpisodeView>| {
+            let late = episodes.len() as u64;
+            let times = RequestTimes { sure: 0, maybe_parts, ..RequestTimes::default() };
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(126),
+                request_times: Some(times),
+                late,
+                kept: late,
+                ..RecorderSummary::default()
+            };
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]);
+            assert_eq!(report.lacks_evidence(), late == 0 && maybe_parts > 0, "{maybe_parts}");
+            report.verdict()
+        };
+        assert_eq!(
+            told(126, Vec::new()),
+            "Whether a request took longer than 20.0 ms is not known: 126 of 126 that were recognised begin at a timer of what may be a server, \
+             and may be only parts of requests. Record the client instead (--comm), or --why-stage total."
+        );
+        assert!(told(1, Vec::new()).contains(": 1 of 126 that were recognised begins at a timer"));
+        assert_eq!(told(0, Vec::new()), "None of the 126 requests that were recognised took longer than 20.0 ms.");
+        let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
+        let some = told(120, late());
+        let first = some.find(" Their own work: ").unwrap_or(some.len());
+        let more = " More may have been late: 120 of all 126 begin at a timer of what may be a server, and may be only parts of requests.";
+        assert!(some[..first].ends_with(more), "{some}");
+        assert!(!told(0, late()).contains("More may"));
+    }
+
+    /// A client that asks again at once, or a thread for each request, hides what is late in what is taken for requests, or in nothing that was seen.
+    #[test]
+    fn requests_that_may_hide_late_ones_are_counted_in_the_first_sentences() {
+        let told = |(assumed, maybe_parts, ended_threads): (u64, u64, u64), episodes: Vec<EpisodeView>| {
+            let late = episodes.len() as u64;
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(375),
+                request_times: Some(RequestTimes { maybe_parts, assumed, ..RequestTimes::default() }),
+                ended_threads,
+                late,
+                kept: late,
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), episodes, false, None, &[]).verdict()
+        };
+        let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
+        let in_time = "None of the 375 requests that were recognised took longer than 20.0 ms";
+        let assumed = "where 373 of all 375 begin and end is only assumed";
+        let threads = "120 threads that have ended may each have worked on a request that another thread read";
+        let parts = "begin at a timer of what may be a server, and may be only parts of requests";
+        for (counts, expected) in [
+            ((0, 0, 0), None),
+            ((3, 0, 3), None),
+            ((373, 0, 0), Some(assumed.to_owned())),
+            ((0, 0, 120), Some(threads.to_owned())),
+            ((373, 0, 120), Some(format!("{assumed}; {threads}"))),
+            ((373, 126, 0), Some(format!("{assumed}; 126 {parts}"))),
+            ((126, 126, 0), Some(format!("126 of all 375 {parts}"))),
+        ] {
+            let some = told(counts, late());
+            let first = some.find(" Their own work: ").unwrap_or(some.len());
+            let more = expected.as_ref().map(|expected| format!(". More may have been late: {expected}."));
+            match &more {
+                Some(more) => assert!(some[..first].ends_with(more), "{some}"),
+                None => assert!(!some.contains("More may"), "{some}"),
+            }
+            let none = told(counts, Vec::new());
+            match (&expected, counts) {
+                (_, (_, 1.., _)) => assert!(none.starts_with("Whether a request took longer"), "{none}"),
+                (Some(expected), _) => assert_eq!(none, format!("{in_time}, but others may have: {expected}.")),
+                (None, _) => assert_eq!(none, format!("{in_time}.")),
+            }
+        }
+    }
+
+    /// What a client that is behind its timer does shows less than what it would have done in time.
+    #[test]
+    fn requests_of_clients_that_were_behind_are_counted_in_the_first_sentences() {
+        let told = |times: RequestTimes| {
+            let recorder = RecorderSummary {
+                threshold: "20ms".into(),
+                threshold_ns: Some(20_000_000),
+                stage: Stage::Request,
+                requests: Some(1_500),
+                request_times: Some(times),
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
+        };
+        let in_time = "None of the 1,500 requests that were recognised took longer than 20.0 ms";
+        let none = RequestTimes::default();
+        let several = "2 of all 1,500 may each be several requests of a client that was behind its timer";
+        let after = "1,500 of all 1,500 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had \
+                     none";
+        for (times, expected) in [
+            (RequestTimes { without_timer: 813, ..none }, None),
+            (
+                RequestTimes { without_timer: 813, late_from_due: 402, ..none },
+                Some(
+                    "813 of all 1,500 began without their timer, because the client was behind, and are timed from when they were sent, not from when \
+                     they were due (counted from then, 402 more took longer than the threshold)",
+                ),
+            ),
+            (RequestTimes { maybe_several: 2, assumed: 2, ..none }, Some(several)),
+            (RequestTimes { after_answers: 1_500, assumed: 1_500, ..none }, Some(after)),
+            (RequestTimes { after_answers: 3, assumed: 3, ..none }, None),
+        ] {
+            let others = expected.map_or_else(String::new, |expected| format!(", but others may have: {expected}"));
+            assert_eq!(told(times), format!("{in_time}{others}."));
+        }
+    }
+
+    #[test]
+    fn of_requests_that_were_not_recognised_nothing_is_said() {
+        let told = |requests| {
+            let recorder = RecorderSummary {
+                threshold: "15ms".into(),
+                threshold_ns: Some(15_000_000),
+                stage: Stage::Request,
+                requests,
+                ..RecorderSummary::default()
+            };
+            let report = WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]);
+            assert_eq!(report.lacks_evidence(), requests == Some(0), "{requests:?}");
+            report.verdict()
+        };
+        let none = told(Some(0));
+        let begins = "No request was recognised, so nothing can be said of late ones: no thread";
+        assert!(none.starts_with(begins) && none.contains("(--comm), or --why-stage total"), "{none}");
+        assert_eq!(told(Some(1)), "The one request that was recognised took no longer than 15.0 ms.");
+        assert_eq!(told(Some(1_047)), "None of the 1,047 requests that were recognised took longer than 15.0 ms.");
+        assert_eq!(told(None), "No request took longer than 15.0 ms: there is nothing to explain.");
     }
 }
