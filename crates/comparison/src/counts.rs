@@ -174,27 +174,23 @@ fn are_counted(recorder: &RecorderSummary) -> bool {
     recorder.requests.is_some_and(|all| all >= recorder.late.max(1))
 }
 
-/// How many requests began, with those whose end was not seen; of those that were given up each wait may have been for another one.
-fn all_that_began(recorder: &RecorderSummary, ended: u64) -> u64 {
-    let given_up = recorder.without_end.saturating_mul(RecorderSummary::MAX_WAITS);
-    ended.saturating_add(recorder.cut_requests).saturating_add(given_up)
+/// How many requests began whose end was not seen.
+fn cut(recorder: &RecorderSummary) -> u64 {
+    recorder.cut_requests.saturating_add(recorder.without_end)
 }
 
-/// How many requests were not found slow and may have been: they were cut, or as many of those in time as are in doubt. Each wait of one that was given up
-/// may have been for another request.
+/// How many requests were not found slow and may have been: they were cut, or as many of those in time as are in doubt.
 fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
     let in_time = recorder.requests.unwrap_or(0).saturating_sub(recorder.late);
-    let given_up = recorder.without_end.saturating_mul(RecorderSummary::MAX_WAITS);
-    in_doubt.min(in_time).saturating_add(recorder.cut_requests).saturating_add(given_up)
+    in_doubt.min(in_time).saturating_add(cut(recorder))
 }
 
-/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or a wait may be left out, since it is only
-/// assumed where they begin; or a thread that ended worked on it, unseen. Those that were slow are none of these.
+/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or the wait for the answer may be
+/// left out; or a thread that ended worked on it, unseen.
 fn in_doubt(recorder: &RecorderSummary) -> u64 {
     let times = recorder.request_times.unwrap_or_default();
     let of_times = times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers);
-    let may_hide = recorder.may_hide().unwrap_or(0).saturating_sub(times.late_assumed);
-    of_times.max(may_hide).saturating_add(recorder.ended_threads)
+    of_times.saturating_add(recorder.ended_threads)
 }
 
 /// Why nothing can be said of a run's slow requests, if that is so.
@@ -204,7 +200,7 @@ fn untold(recorder: &RecorderSummary) -> Option<Untold> {
         0 => Some(Untold::NoneRecognised),
         _ => {
             let unknown = unknown(recorder, in_doubt(recorder));
-            (unknown > all_that_began(recorder, all) / 2).then_some(Untold::MostlyUnknown)
+            (unknown > all.saturating_add(cut(recorder)) / 2).then_some(Untold::MostlyUnknown)
         }
     }
 }
@@ -212,7 +208,7 @@ fn untold(recorder: &RecorderSummary) -> Option<Untold> {
 /// The slow requests of a run, of all its requests or in its time.
 fn requests(run: &Run, of_all: bool) -> OfRun {
     let Some(recorder) = &run.document.recorder else { return OfRun::default() };
-    let all = recorder.requests.map(|all| all_that_began(recorder, all));
+    let all = recorder.requests.map(|all| all.saturating_add(cut(recorder)));
     let (exposure, watched_ns) = match all.filter(|_| of_all) {
         Some(all) => (all, Some(recorder.armed_ns)),
         None => (recorder.armed_ns, None),

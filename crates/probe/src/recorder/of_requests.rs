@@ -45,7 +45,6 @@ impl OfRequests {
             p99_ns: if times.count() >= 100 { times.quantile(0.99) } else { None },
             max_ns: times.max()?,
             sure,
-            maybe_hiding: None,
             maybe_parts,
             assumed,
             late_assumed: self.late_assumed,

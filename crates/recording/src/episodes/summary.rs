@@ -41,10 +41,6 @@ pub struct RecorderSummary {
     /// Requests that had begun and whose end was not seen: some of the thread's wakeups were missed, or the recording ended first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_requests: u64,
-    /// How many of both may have been late, or hold some that were: they had lasted longer than the threshold when they were given up or the recording
-    /// ended, or it is not known for how long they went on. `None`: older recordings do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub maybe_late_cut: Option<u64>,
     /// Threads of programs that accept connections that ended, and were not seen to wait for any: each may have worked on a request that another one read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ended_threads: u64,
@@ -105,14 +101,9 @@ pub struct RequestTimes {
     pub p99_ns: Option<u64>,
     /// The longest, ns.
     pub max_ns: u64,
-    /// How many of them hold no wait for the next request, and leave out none for an answer, because where they begin is known, and what they wait
-    /// for. Of the others some may.
+    /// How many of them hold no wait for the next request, because where they begin is known, and what they wait for. Of the others
+    /// some may.
     pub sure: u64,
-    /// How many of them may hide one that was late, those that are [`assumed`](Self::assumed) included: nothing tells whether what comes before them is the
-    /// wait for the next request or for an answer, or whether a sleep after which they begin, or with which they end, is in the midst of one.
-    /// `None`: older recordings do not say; see [`RequestTimes::may_hide`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub maybe_hiding: Option<u64>,
     /// How many of them may be only what follows a sleep within a request, because a timer begins them in a thread that may be
     /// a server's.
     #[serde(default)]
@@ -147,12 +138,6 @@ pub struct RequestTimes {
 }
 
 impl RequestTimes {
-    /// How many of all requests, of which there are so many, may hide one that was late. Where that was not counted, only those that are sure do not.
-    pub fn may_hide(self, all: u64) -> u64 {
-        let unsure = all.saturating_sub(self.sure);
-        self.maybe_hiding.unwrap_or(unsure).max(self.assumed).min(all)
-    }
-
     /// What is known of requests of clients that were behind their timers, or had none: how many began without these, how many may be
     /// several each, and how many may leave out the wait for the answer; each with words to follow the number.
     pub fn of_late_clients(self) -> [(u64, String); 3] {
@@ -175,20 +160,6 @@ impl RequestTimes {
 }
 
 impl RecorderSummary {
-    /// So many waits may a request have that is followed: after one more it is given up, and is in [`without_end`](Self::without_end). Each of them may have
-    /// been for another request.
-    pub const MAX_WAITS: u64 = 250;
-
-    /// How many requests may hide one that was late, of those that were seen to end; `None` if they were not counted.
-    pub fn may_hide(&self) -> Option<u64> {
-        Some(self.request_times.unwrap_or_default().may_hide(self.requests?))
-    }
-
-    /// How many that were not followed to the end may have been late, or hold some that were. Where that was not counted, all may.
-    pub fn may_be_late_cut(&self) -> u64 {
-        self.maybe_late_cut.unwrap_or(u64::MAX).min(self.without_end.saturating_add(self.cut_requests))
-    }
-
     /// So many values have to be known before a quantile of them is a threshold.
     pub const MIN_FOR_QUANTILE: u64 = 1_000;
 
@@ -237,24 +208,6 @@ fn is_zero(count: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn where_it_was_not_counted_all_that_are_not_sure_may_hide_a_late_one() {
-        let of = |sure, assumed, maybe_hiding| {
-            let times = RequestTimes { sure, assumed, maybe_hiding, ..RequestTimes::default() };
-            times.may_hide(100)
-        };
-        assert_eq!([of(0, 0, None), of(96, 0, None), of(100, 0, None)], [100, 4, 0]);
-        assert_eq!([of(0, 0, Some(7)), of(0, 9, Some(7)), of(96, 4, Some(0))], [7, 9, 4]);
-        assert_eq!(of(0, 0, Some(u64::MAX)), 100);
-        let cut = |maybe_late_cut| RecorderSummary {
-            without_end: 3,
-            cut_requests: 2,
-            maybe_late_cut,
-            ..RecorderSummary::default()
-        };
-        assert_eq!([None, Some(0), Some(4), Some(9)].map(|late| cut(late).may_be_late_cut()), [5, 0, 4, 5]);
-    }
 
     #[test]
     fn the_words_on_late_clients_agree_with_their_numbers() {
