@@ -36,8 +36,7 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 /// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
 /// another request, and whoever it has woken since its client or a dispatcher. In one that accepted none, a client with a period and its store do what a
-/// server that sleeps within its requests and its client do, or a service and the broker to which it has connected: each of the two sleeps, writes and reads,
-/// see [`may_send_requests`].
+/// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads, see [`may_send_requests`].
 fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Piece]) {
     let Some(last) = wait.last() else { return };
     let end_ns = last.start_ns + last.ns;
@@ -90,15 +89,13 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
 
 /// Whether whoever ended a wait may be the one that asks, where the late thread's timer begins the request: nothing tells which end of a pipe, a semaphore or a
 /// queue does. Whoever sends requests sleeps until the next one, or hands on what such a one sends; and the late thread may then be a worker or a store that
-/// sleeps now and then within its requests. Nor does a connection that it asked for tell: a broker hands its services their requests by those, and a queue its
-/// workers. If its sleeps end whole periods apart, it sets out by itself: only a process that slept itself before it wrote may
+/// sleeps now and then within its requests. If its sleeps end whole periods apart, it sets out by itself: only a process that slept itself before it wrote may
 /// then be one that asks, and no thread of its own program.
 fn may_send_requests(classifier: &Classifier<'_>, ender: Ender, wait: &[Piece]) -> bool {
     let has_period = classifier.has_period();
     match ender.is_of_its_program {
         true => ender.waited_for != WaitedFor::Answer && !has_period && may_have_slept(wait),
         false if has_period => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(slept_itself)),
-        false if ender.may_be_by_connection && may_have_slept(wait) => true,
         false => ender.is_unclear && (classifier.may_sleep_within() || may_have_slept(wait)),
     }
 }

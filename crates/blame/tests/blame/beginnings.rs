@@ -312,7 +312,6 @@ fn a_servers_own_timer_may_be_in_the_middle_of_a_request() {
     ] {
         let mut story = by_its_timer(Way::Pipe, wakes_it, true);
         (story.episode.accepted, story.episode.connected) = (accepted.clone(), vec![CONNECTED]);
-        story.episode.has_period = true;
         let end = WaitEnd { descriptor: read, ..READ };
         let wakings = story.episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
         wakings.for_each(|event| event.extra = end.bits() | 19);
@@ -435,18 +434,16 @@ fn nobody_is_named_for_its_sleep_before_it_writes_to_a_thread_with_a_timer() {
         (Call::Poll, Some(ONE_POLLED), true, nothing, false),
         (Call::Poll, None, true, nothing, false),
         (Call::Poll, None, false, nothing, true),
-        // It may have polled the connection, by which a broker hands its services their requests.
-        (Call::Poll, None, true, has_asked, false),
-        (Call::Poll, None, false, has_asked, true),
-        (Call::Poll, Some(ONE_POLLED), true, has_asked, false),
-        (Call::Read, Some(CONNECTED), true, has_asked, false),
-        (Call::Read, Some(CONNECTED), false, has_asked, true),
+        // It may have polled the connection.
+        (Call::Poll, None, true, has_asked, true),
+        (Call::Poll, Some(ONE_POLLED), true, has_asked, true),
+        (Call::Read, Some(CONNECTED), true, has_asked, true),
         (Call::Read, Some(PIPE), false, nothing, true),
         (Call::Read, Some(PIPE), true, is_of_one_program, false),
         (Call::Read, Some(PIPE), false, is_of_one_program, true),
-        (Call::Read, Some(PIPE), true, waits_for_answers, false),
+        (Call::Read, Some(PIPE), true, waits_for_answers, true),
         // Where it is not known what else there is, only what was asked for is an answer.
-        (Call::Read, Some(CONNECTED), true, is_unknown, false),
+        (Call::Read, Some(CONNECTED), true, is_unknown, true),
         (Call::Read, Some(PIPE), false, is_unknown, false),
         // An older recording does not tell what was read.
         (Call::Read, None, true, nothing, true),

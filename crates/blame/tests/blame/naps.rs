@@ -90,30 +90,3 @@ fn a_server_is_not_named_where_what_passed_behind_it_was_not_seen() {
         assert_eq!((is_named(&told), told.iter().any(is_untold)), (has_period, !has_period), "{has_period}: {told:?}");
     }
 }
-
-/// A service that has connected to its broker is handed its requests by that connection, and sleeps within some: it does what a client does that asks by it. Only
-/// a clock shows that it sets out by itself.
-#[test]
-fn a_broker_that_waits_for_its_clients_is_not_named_for_what_a_service_waits_for() {
-    const CONNECTED: u32 = 5;
-    let mut cases = 0;
-    for (sleeper, descriptor) in [(Call::Read, Some(CONNECTED)), (Call::Poll, None)] {
-        for (has_period, sleeps, expected) in
-            [(false, true, false), (true, true, true), (false, false, true), (true, false, true)]
-        {
-            for waits_for_answers in [false, true] {
-                let mut episode = by_its_timer(Way::Pipe, true, sleeps).episode;
-                (episode.has_period, episode.waits_for_answers) = (has_period, waits_for_answers);
-                episode.connected = vec![CONNECTED];
-                let end = WaitEnd { sleeper, descriptor, ..READ };
-                let wakings = episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
-                wakings.for_each(|event| event.extra = end.bits() | 19);
-                let told = parts(&episode);
-                let case = format!("{sleeper:?} {has_period} {sleeps} {waits_for_answers}: {told:?}");
-                assert_eq!((is_named(&told), told.iter().any(is_untold)), (expected, !expected), "{case}");
-                cases += 1;
-            }
-        }
-    }
-    assert_eq!(cases, 16);
-}

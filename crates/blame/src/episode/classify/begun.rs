@@ -18,8 +18,7 @@ pub(crate) enum Beginning {
     /// A timer of its own, in a program that accepted connections, or of which those are not known: a server that sleeps within its requests, or one
     /// with a period.
     OwnTimer,
-    /// A timer of its own, in a program that accepted no connection: one with a period, or one that is handed its requests, by a pipe or by a connection that it
-    /// asked for, as a service by its broker, and sleeps within them.
+    /// A timer of its own, in a program that accepted no connection: one with a period, or a server that is asked by a pipe and sleeps within its requests.
     Period,
     /// It may be the answer to a question of the late thread's, and then one of its waits is for the next request.
     Assumed,
@@ -37,8 +36,6 @@ pub(crate) struct Ender {
     /// Whether that came by something of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several; or a word in memory, a
     /// queue or a signal of a thread that is not known to be of its program.
     pub(crate) is_unclear: bool,
-    /// Whether that came by a connection that the late thread's program asked for, or may have: by one of several things, or by the only one that it polled.
-    pub(crate) may_be_by_connection: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
 }
@@ -81,10 +78,9 @@ impl Classifier<'_> {
             Some((first, End::By(_) | End::Network)) if accepts && polls(first) => Beginning::AskedBy(None),
             _ if is_asked_for => Beginning::AskedBy(None),
             _ if by_own_timer && accepts => Beginning::OwnTimer,
-            // Its timer is a clock, so that it sets out by itself, and all that it waits for are answers.
-            _ if by_own_timer && episode.waits_for_answers && episode.has_period => Beginning::Known,
-            _ if by_own_timer => Beginning::Period,
-            // Something outside happened. A packet may be an answer.
+            _ if by_own_timer && !episode.waits_for_answers => Beginning::Period,
+            // It sets out by itself, because it is time, or something outside happened. A packet may be an answer.
+            _ if by_own_timer => Beginning::Known,
             Some((_, End::Device)) | None => Beginning::Known,
             Some((_, End::Timer | End::Lock | End::By(_) | End::Network | End::NotBy(_))) => Beginning::Assumed,
         }
@@ -108,9 +104,7 @@ impl Classifier<'_> {
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
         let is_unclear = self.is_unclear(woken_by, waited_for, tid);
-        let is_told_by_poll = waited_for == WaitedFor::Several || descriptor(woken_by) == Some(ONE_POLLED);
-        let may_be_by_connection = waited_for == WaitedFor::Answer || is_told_by_poll;
-        Some(Ender { tid, was_asked, waited_for, is_unclear, may_be_by_connection, is_of_its_program })
+        Some(Ender { tid, was_asked, waited_for, is_unclear, is_of_its_program })
     }
 
     /// See [`Ender::is_unclear`]. `poll` and the like do not tell which it was: it may be by a connection that the program asked for, if it did.
