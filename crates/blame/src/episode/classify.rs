@@ -3,7 +3,6 @@
 mod answer;
 mod asked;
 mod begun;
-mod children;
 mod classifier;
 mod counted;
 mod file_locks;

@@ -8,7 +8,6 @@ mod asked_by_words;
 mod beginnings;
 mod beside;
 mod blindness;
-mod children;
 mod counted;
 mod cut;
 mod disks;

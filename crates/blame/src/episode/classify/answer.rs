@@ -109,7 +109,7 @@ impl Classifier<'_> {
         let for_signal = waits_for_signal(woken_by);
         // When a thread ends, so does what it had: its side of a pipe, its locks; and those who wait for its end have reached it.
         if told.act == WakingAct::Ends {
-            return self.of_children(woken_by);
+            return End::By(woken_by.tid);
         }
         if told.act == WakingAct::Thaws {
             return End::NotBy(format!("{by} thawed it, and what it waited for had come before"));
@@ -192,32 +192,30 @@ impl Classifier<'_> {
         if !(wakes_word && woken_by.wait_end().is_none() || waits_for_signal(woken_by) && !by_timer) {
             return None;
         }
-        let (next, _) = self.next_wait(woken_by).filter(|(_, ran_ns)| *ran_ns < LOOK_NS)?;
-        let on_there = match waits_for_signal(woken_by) {
-            true => waits_for_signal(next),
-            false => are_of_one_word(next, woken_by),
-        };
-        on_there.then_some(next)
-    }
-
-    /// The end of the next wait of a thread that was woken, and how long it ran before that. Others may go first meanwhile, and it may wait for the lock around
-    /// what it looks at.
-    pub(super) fn next_wait(&self, woken_by: &Event) -> Option<(&Event, u64)> {
         let tid = woken_by.value;
         let later = self.index.turns_from(tid, woken_by.at_ns.saturating_add(1));
-        let (mut ran_ns, mut runs_since) = (0, None);
+        // Others may go first meanwhile, and it may wait for the lock around what it looks at.
+        let mut ran_ns = 0;
+        let mut runs_since = None;
+        let mut goes_on = None;
         for (position, event) in later.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Switch) {
             if event.value == tid {
                 runs_since = Some(event.at_ns);
                 continue;
             }
-            ran_ns += event.at_ns - runs_since.take()?;
+            let since = runs_since.take()?;
+            ran_ns += event.at_ns - since;
             if event.left_state() != 0 && event.left_state() & (LEFT_FOR_LOCK | LEFT_FOR_SPINLOCK) == 0 {
-                let next = later[position..].iter().find(|event| event.kind == EventKind::Waking);
-                return next.map(|next| (*next, ran_ns));
+                goes_on = later[position..].iter().find(|event| event.kind == EventKind::Waking);
+                break;
             }
         }
-        None
+        let next: &Event = goes_on.copied().filter(|_| ran_ns < LOOK_NS)?;
+        let on_there = match waits_for_signal(woken_by) {
+            true => waits_for_signal(next),
+            false => are_of_one_word(next, woken_by),
+        };
+        on_there.then_some(next)
     }
 
     /// The thread that sent what a softirq delivers. If the recording does not say: the one in which it runs, if that
