@@ -1,14 +1,14 @@
 //! Programs that start a thread or a process for each job: each of these works once and ends without ever sleeping. They are counted,
 //! and no limit counts as kept by what only starts them.
 
-use crate::foreign::followed::{open, record};
+use crate::foreign::followed::{Program, open, record};
 use crate::requires;
-use crate::support::{self, code, json, run, stderr, stdout};
+use crate::support::compiled::compiled;
+use crate::support::{code, json, run, stderr, stdout};
 use punctual_recording::{Unslept, WithoutSleep};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Every 20 ms a timer starts a thread, or a loop a process, a hundred times. Each fifth computes for 25 ms, the others for one. It says how
 /// many there were, and how many of them had not slept when they were done, by the kernel's account.
@@ -110,21 +110,10 @@ int main(int count, char **words)
 "#;
 
 /// The program; `None`, loudly, if there is no compiler.
-fn compiled(test: &str, directory: &Path) -> Option<PathBuf> {
-    let (source, program) = (directory.join("ticks.c"), directory.join("ticks"));
+fn ticks(test: &str, directory: &Path) -> Option<PathBuf> {
+    let source = directory.join("ticks.c");
     std::fs::write(&source, TICKS).unwrap();
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-Wall", "-Wextra", "-pthread"]).arg(&source).arg("-o").arg(&program).arg("-lrt");
-    match compiler.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", stderr(&output));
-            Some(program)
-        }
-        Err(error) => {
-            support::skip(test, &format!("there is no C compiler ({error})"));
-            None
-        }
-    }
+    compiled(test, directory, &source)
 }
 
 /// How many jobs there were, and how many had not slept when they were done.
@@ -160,15 +149,14 @@ const REPORT: [&str; 7] = ["report", "a.punctual", "--period", "20ms", "--limit"
 fn threads_that_a_timer_starts_are_counted_and_no_limit_counts_as_kept() {
     requires!("threads that never sleep", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = compiled("threads that never sleep", directory.path()) else { return };
-    let mut ticks = Ended(Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
-    let mut output = BufReader::new(ticks.0.stdout.take().unwrap());
-    let mut said = String::new();
-    output.read_line(&mut said).unwrap();
+    let Some(program) = ticks("threads that never sleep", directory.path()) else { return };
+    let started = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut ticks = Program(started.unwrap());
+    ticks.ready();
     let process = ticks.0.id();
-    let child = record(directory.path(), &["--pid", &process.to_string(), "--period", "20ms"]);
-    drop(ticks.0.stdin.take());
-    output.read_to_string(&mut said).unwrap();
+    let child = record(directory.path(), &["--pid", &ticks.id(), "--period", "20ms"]);
+    ticks.go();
+    let said = ticks.said();
     let recorded = child.wait_with_output().unwrap();
     assert_eq!(code(&recorded), 0, "{}", stderr(&recorded));
 
@@ -186,7 +174,7 @@ fn threads_that_a_timer_starts_are_counted_and_no_limit_counts_as_kept() {
 fn processes_that_a_loop_starts_are_counted_and_no_limit_counts_as_kept() {
     requires!("processes that never sleep", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = compiled("processes that never sleep", directory.path()) else { return };
+    let Some(program) = ticks("processes that never sleep", directory.path()) else { return };
     let program = program.to_str().unwrap();
     let words = ["record", "-q", "-o", "a.punctual", "--follow", "--period", "20ms", "--", program, "fork"];
     let recorded = run(directory.path(), &words);
@@ -197,14 +185,4 @@ fn processes_that_a_loop_starts_are_counted_and_no_limit_counts_as_kept() {
     // What a command prints goes to standard error.
     assert_counted(&own, told(&stderr(&recorded)));
     assert_not_certified(&json(&run(directory.path(), &REPORT)));
-}
-
-/// A program that is over with the test.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

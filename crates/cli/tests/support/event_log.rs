@@ -1,6 +1,7 @@
 //! Logs of a test, programs that make marks in them, and what must hold for every log.
 
-use crate::support::{self, code, json, number, punctual, run, stderr};
+use crate::support::compiled::compiled;
+use crate::support::{code, json, number, punctual, run, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -61,24 +62,6 @@ pub(crate) fn position(rows: &[Value], from: usize, what: &str, holds: impl Fn(&
 /// A program that makes marks; `None`, loudly, if there is no compiler.
 pub(crate) fn marking_program(test: &str, directory: &Path) -> Option<PathBuf> {
     compiled(test, directory, &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mark.c"))
-}
-
-pub(crate) fn compiled(test: &str, directory: &Path, source: &Path) -> Option<PathBuf> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = directory.join("mark");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(top.join("include"));
-    let compiled = compiler.arg(source).arg("-o").arg(&program).output();
-    match compiled {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", stderr(&output));
-            Some(program)
-        }
-        Err(error) => {
-            support::skip(test, &format!("there is no C compiler ({error})"));
-            None
-        }
-    }
 }
 
 /// A program that makes 50 marks, or writes what it likes into the memory of its marks.

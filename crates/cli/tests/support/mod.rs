@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod compiled;
 pub(crate) mod display;
 pub(crate) mod guests;
 pub(crate) mod interact;
