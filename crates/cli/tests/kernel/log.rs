@@ -4,6 +4,7 @@
 mod event_log;
 
 use crate::requires;
+use crate::support::compiled::compiled;
 use crate::support::nobody::Nobody;
 use crate::support::{self, MAX_ATTEMPTS, code, json, number, run, start, stderr, stdout, wait_until};
 use event_log::{HOSTILE, assert_sound, log, marking_program, marks_name, position, rows, start_log};

@@ -4,7 +4,7 @@ use crate::support::compiled::compiled;
 use crate::support::{code, json, number, punctual, run, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// A log's own name for the socket of its marks, because other tests and other people may log at the same time.
 pub(crate) fn marks_name() -> String {
