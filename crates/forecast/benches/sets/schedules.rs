@@ -1,7 +1,7 @@
 //! The schedules that are played for a set of a class.
 
-use crate::classes::{Class, PERIODS, TICK_NS, draw, within};
-use crate::linux::{Circumstances, Job, Thread, is_late};
+use super::classes::{Class, PERIODS, TICK_NS, draw, within};
+use super::linux::{Circumstances, Job, Thread, is_late};
 use punctual_forecast::schedulability::{Policy, Reservation, Standing, Task, TaskSet, standing};
 use punctual_random::Random;
 

@@ -1,9 +1,9 @@
 //! The parts of the benchmark of processes that its answers rest on, without its processes: what it keeps of a cell that
 //! it did not finish, and which counts break a promise.
 
-#[path = "../benches/processes/kept.rs"]
+#[path = "../../benches/processes/kept.rs"]
 mod kept;
-#[path = "../benches/processes/promised.rs"]
+#[path = "../../benches/processes/promised.rs"]
 mod promised;
 
 use kept::{Number, Numbers, store, take, with_table, written};

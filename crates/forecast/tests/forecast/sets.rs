@@ -1,11 +1,11 @@
 //! Random task sets against a simulation of Linux's rules: no set that is called schedulable is late in any schedule
 //! that is played. The whole benchmark is `cargo bench --profile dev -p punctual-forecast --bench sets`.
 
-#[path = "../benches/sets/classes.rs"]
+#[path = "../../benches/sets/classes.rs"]
 mod classes;
-#[path = "../benches/sets/linux.rs"]
+#[path = "../../benches/sets/linux.rs"]
 mod linux;
-#[path = "../benches/sets/schedules.rs"]
+#[path = "../../benches/sets/schedules.rs"]
 mod schedules;
 
 use classes::CLASSES;

@@ -1,7 +1,7 @@
 //! Every input that a fuzz target begins with, or that was once a fault, is read without a panic and within a
 //! second of CPU time.
 
-#[path = "../../../fuzz/src/readers.rs"]
+#[path = "../../../../fuzz/src/readers.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the fuzz targets")]
 mod readers;
 
