@@ -3,6 +3,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tables")]
+pub mod columns;
+
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;

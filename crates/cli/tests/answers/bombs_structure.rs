@@ -8,7 +8,6 @@
 use crate::support::measured::{Fence, measured};
 use crate::support::{self, copy, punctual, stderr, tests_all};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::{
     ColumnChunkMetaDataBuilder, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
@@ -16,6 +15,7 @@ use parquet::file::metadata::{
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
+use punctual_testing::columns::fill;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -249,23 +249,8 @@ impl Forgery<'_> {
         let file = std::fs::File::create(&self.path).unwrap();
         let mut writer = SerializedFileWriter::new(file, Arc::new(root), Arc::new(properties.build())).unwrap();
         let mut group = writer.next_row_group().unwrap();
-        while let Some(mut chunk) = group.next_column().unwrap() {
-            // Whatever may be absent or repeated is present once.
-            let (ones, zeros) = (vec![1_i16; new.rows], vec![0_i16; new.rows]);
-            let levels = (Some(&ones[..]), Some(&zeros[..]));
-            match chunk.untyped() {
-                ColumnWriter::BoolColumnWriter(to) => to.write_batch(&vec![true; new.rows], levels.0, levels.1),
-                ColumnWriter::Int32ColumnWriter(to) => to.write_batch(&vec![7; new.rows], levels.0, levels.1),
-                ColumnWriter::Int64ColumnWriter(to) => to.write_batch(&vec![0; new.rows], levels.0, levels.1),
-                ColumnWriter::DoubleColumnWriter(to) => to.write_batch(&vec![7.5; new.rows], levels.0, levels.1),
-                ColumnWriter::ByteArrayColumnWriter(to) => {
-                    let texts: Vec<ByteArray> = (0..new.rows).map(new.text).collect();
-                    to.write_batch(&texts, levels.0, levels.1)
-                }
-                _ => unreachable!("no such column is made"),
-            }
-            .unwrap();
-            chunk.close().unwrap();
+        while let Some(chunk) = group.next_column().unwrap() {
+            fill(chunk, new.rows, new.text);
         }
         group.close().unwrap();
         writer.close().unwrap();

@@ -6,10 +6,11 @@
 use crate::support::measured::{Fence, measured};
 use crate::support::{self, copy, punctual, stderr, tests_all};
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::ByteArray;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use punctual_testing::columns::{write_numbers, write_texts};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,22 +200,15 @@ impl Table {
             let rows = begin..(begin + group).min(rows);
             let mut row_group = writer.next_row_group().unwrap();
             for (_, cells) in &self.columns {
-                let mut chunk = row_group.next_column().unwrap().unwrap();
+                let chunk = row_group.next_column().unwrap().unwrap();
                 match cells {
-                    Number(value) => {
-                        let values: Vec<i64> = rows.clone().map(value).collect();
-                        chunk.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
-                    }
-                    Same(value) => {
-                        let values = vec![*value; rows.len()];
-                        chunk.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
-                    }
+                    Number(value) => write_numbers(chunk, &rows.clone().map(value).collect::<Vec<_>>()),
+                    Same(value) => write_numbers(chunk, &vec![*value; rows.len()]),
                     Text(value) => {
-                        let values: Vec<ByteArray> = rows.clone().map(|row| value(row).into_bytes().into()).collect();
-                        chunk.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+                        let texts = rows.clone().map(|row| ByteArray::from(value(row).into_bytes()));
+                        write_texts(chunk, &texts.collect::<Vec<_>>());
                     }
-                };
-                chunk.close().unwrap();
+                }
             }
             row_group.close().unwrap();
         }

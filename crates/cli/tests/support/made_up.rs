@@ -3,10 +3,10 @@
 use crate::support::measured::{Fence, measured};
 use crate::support::{self, punctual};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::data_type::Int64Type;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use punctual_testing::columns::write_numbers;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,9 +89,7 @@ pub(crate) fn write_table(
         let mut row_group = writer.next_row_group().unwrap();
         for column in 0..columns.len() {
             let values: Vec<i64> = (begin..(begin + group).min(rows)).map(|row| value(column, row)).collect();
-            let mut chunk = row_group.next_column().unwrap().unwrap();
-            chunk.typed::<Int64Type>().write_batch(&values, None, None).unwrap();
-            chunk.close().unwrap();
+            write_numbers(row_group.next_column().unwrap().unwrap(), &values);
         }
         row_group.close().unwrap();
     }
