@@ -18,6 +18,8 @@ fn main() {
             "helpers",
             "bare",
             "least",
+            "bare_wakeup",
+            "least_wakeup",
         ],
     );
 }

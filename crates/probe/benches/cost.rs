@@ -1,7 +1,7 @@
 //! What measuring costs: `cargo bench -p punctual-probe --bench cost` as root.
 //!
 //! Everything that is compared runs in turn, several rounds in one run, because the machine is shared and noisy: read
-//! the ratios. `-- wakeups`, `-- cyclictest`, `-- switches` or `-- programs` runs a part of it.
+//! the ratios. `-- wakeups`, `-- cyclictest`, `-- least`, `-- switches` or `-- programs` runs a part of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -27,9 +27,10 @@ fn main() {
     // As the measurement does, so that all contenders run alike.
     let _power = hold::PowerRequest::hold();
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("wakeups", wakeups),
         ("cyclictest", against_cyclictest),
+        ("least", beside_the_least),
         ("switches", unrelated_switches),
         ("programs", programs),
     ];
@@ -166,6 +167,55 @@ fn against_cyclictest() {
         ratios[0],
         ratios[PAIRED_ROUNDS - 1]
     );
+}
+
+/// What is attached while the own threads are measured; nothing where those of `record` are asked for.
+type Attach = fn() -> Option<LoadedObject>;
+
+/// An object that a benchmark has of its own, attached.
+fn attached(name: &'static str, object: &'static [u8], sizes: &[(&str, u32)]) -> Option<LoadedObject> {
+    let mut object = LoadedObject::load_sized(name, object, None, sizes).expect("BPF programs");
+    object.attach().expect("attached");
+    Some(object)
+}
+
+/// What a wakeup of the own threads takes more as a whole with programs: the least that can be at the places that it
+/// passes, and those of `record`.
+fn beside_the_least() {
+    let rows: [(&str, bool, Attach); 3] = [
+        ("empty programs where a wakeup passes", false, || {
+            attached("bare_wakeup", include_bytes!(concat!(env!("OUT_DIR"), "/bare_wakeup.bpf.o")), &[])
+        }),
+        ("ones that record the time there, and no more", false, || {
+            let rings = [("rings", punctual_kernel::cpus::possible() as u32)];
+            attached("least_wakeup", include_bytes!(concat!(env!("OUT_DIR"), "/least_wakeup.bpf.o")), &rings)
+        }),
+        ("record", true, || None),
+    ];
+    let (mut alone, mut more): (Vec<f64>, [Vec<f64>; 3]) = Default::default();
+    for _ in 0..PAIRED_ROUNDS {
+        let without = record(false);
+        alone.push(without);
+        for ((_, bpf, attach), more) in rows.iter().zip(&mut more) {
+            let _attached = attach();
+            more.push(record(*bpf) - without);
+        }
+    }
+    println!(
+        "\nWhat a wakeup of the own threads takes more than the {:.2} us of record --no-bpf, us of CPU time:",
+        median(&mut alone)
+    );
+    println!("{PAIRED_ROUNDS} rounds of {SECONDS} s in turn, the median, its interval (96 %), and all");
+    for ((name, ..), mut more) in rows.into_iter().zip(more) {
+        let middle = median(&mut more);
+        println!(
+            "{name:<46} {middle:>+6.2} ({:+.2} to {:+.2}), {:+.2} to {:+.2}",
+            more[INTERVAL.0],
+            more[INTERVAL.1],
+            more[0],
+            more[PAIRED_ROUNDS - 1]
+        );
+    }
 }
 
 /// What the attached programs cost threads that nobody measures: two on one CPU pass a byte back and forth.
