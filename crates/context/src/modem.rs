@@ -1,8 +1,10 @@
 //! A modem's datapump as a BPF program: the same source as [`Qam`], the same output to the bit. It is called from user space
 //! ([`KernelQam`]), or works in interrupts of this machine ([`InterruptQam`]).
 
+mod cost;
 mod interrupt;
 
+pub use cost::BlockCost;
 pub(crate) use interrupt::try_out;
 pub use interrupt::{InterruptQam, Worked};
 use punctual_datapump::{Qam, QamState, Status};

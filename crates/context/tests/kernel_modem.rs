@@ -7,7 +7,7 @@ mod support;
 
 use punctual_context::Context;
 use punctual_context::modem::{InterruptQam, KernelQam};
-use punctual_datapump::{Phase, Qam, QamOptions, Role};
+use punctual_datapump::{MAX_ECHO_BANKS, Phase, Qam, QamOptions, Role};
 use punctual_line::{Line, LineOptions};
 use punctual_random::Random;
 use std::time::{Duration, Instant};
@@ -113,6 +113,25 @@ fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
     assert!(samples >= 3 * 10 * 7_200 && bits > 100_000, "{samples} samples, {bits} bits");
 }
 
+/// However many taps are asked for, up to the most there are: a start-up and data.
+#[test]
+fn other_numbers_of_taps_are_the_same_to_the_bit() {
+    let mut samples = 0;
+    for (role, seed, banks) in [(Role::Answering, 4, 2), (Role::Calling, 5, 48), (Role::Calling, 6, MAX_ECHO_BANKS)] {
+        let options = QamOptions { echo_banks: banks, ..QamOptions::default() };
+        let mut call = match Call::new(role, seed, options) {
+            Ok(call) => call,
+            Err(refused) => return punctual_testing::skip("other numbers of taps in the kernel", refused),
+        };
+        call.run(3);
+        assert_eq!(call.native.status().phase, Phase::Connected, "{banks} banks");
+        assert_eq!(call.came[0], call.came[1]);
+        assert!(call.came[0].len() > 5_000, "{banks} banks: {} bits", call.came[0].len());
+        samples += call.samples;
+    }
+    println!("{samples} samples with 256, 6,144 and 16,384 taps");
+}
+
 /// Waits until the block that was handed in has been worked on.
 fn wait_until_made(kernel: &InterruptQam, doing: &str) {
     let until = Instant::now() + Duration::from_secs(5);
@@ -150,8 +169,8 @@ fn is_refused(kernel: &mut InterruptQam, touch: impl FnOnce(&mut InterruptQam)) 
 #[test]
 fn a_start_up_is_the_same_to_the_bit_in_interrupts() {
     let cpu = *punctual_kernel::scheduling::allowed_cpus().last().expect("a CPU");
-    for context in [Context::Irq, Context::Softirq] {
-        let mut native = Qam::new(Role::Calling, QamOptions::default());
+    for (context, banks) in [(Context::Irq, 1), (Context::Softirq, 1), (Context::Irq, 48)] {
+        let mut native = Qam::new(Role::Calling, QamOptions { echo_banks: banks, ..QamOptions::default() });
         let mut other = Qam::new(Role::Answering, QamOptions::default());
         let mut kernel = match InterruptQam::start(context, cpu, &native, 5_000_000, 0) {
             Ok(kernel) => kernel,

@@ -7,8 +7,8 @@ use crate::virtual_time::{Plan, call};
 use punctual_datapump::{Phase, QamOptions, Role, Status};
 use punctual_line::Line;
 
-pub use punctual_datapump::{Qam, Rate};
-pub use punctual_line::LineOptions;
+pub use punctual_datapump::{ECHO_BANK, MAX_ECHO_BANKS, Qam, Rate};
+pub use punctual_line::{Law, LineOptions};
 
 impl Pump for Qam {
     fn process(
@@ -42,12 +42,14 @@ pub struct Telephone {
     pub max_rate: Rate,
     /// The line.
     pub line: LineOptions,
+    /// Banks of 128 taps of the calling end's echo canceller: how much its datapump computes.
+    pub echo_banks: u32,
 }
 
 impl Default for Telephone {
     /// 9,600 bit/s at most, over two wires with an echo, A-law and noise 35 dB below the signal.
     fn default() -> Telephone {
-        Telephone { max_rate: Rate::Four, line: LineOptions::telephone() }
+        Telephone { max_rate: Rate::Four, line: LineOptions::telephone(), echo_banks: 1 }
     }
 }
 
@@ -55,7 +57,9 @@ impl Telephone {
     /// The pump of an end that has this many blocks of samples between what it sends and the line.
     pub fn pump(&self, role: Role, blocks: u32) -> Qam {
         let echo_delay = blocks * BLOCK as u32;
-        Qam::new(role, QamOptions { max_rate: self.max_rate, echo_delay, ..QamOptions::default() })
+        // The far end is never late: what it computes would show nowhere.
+        let echo_banks = if role == Role::Calling { self.echo_banks } else { 1 };
+        Qam::new(role, QamOptions { max_rate: self.max_rate, echo_banks, echo_delay, ..QamOptions::default() })
     }
 
     /// Makes a call and sends these bytes, see [`call`]. The seed is also that of the line's noise.

@@ -8,7 +8,7 @@ use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
 use punctual_load::Source;
 use punctual_modem::adapter::{Slot, Stalls};
-use punctual_modem::telephone::Rate;
+use punctual_modem::telephone::{ECHO_BANK, Law, MAX_ECHO_BANKS, Rate};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct ModemArguments {
 pub(crate) enum ModemCommand {
     /// Send a file over a telephone line to a modem whose processor runs late, in virtual time or by a thread on this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n  sudo punctual modem transfer paper.gz --context softirq --taps 14.7%      the datapump itself takes the time\n  punctual modem transfer paper.gz --law mu                 u-law, as in North America and Japan\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
@@ -68,6 +68,9 @@ pub(crate) struct ModemServeArguments {
     /// The line's signal-to-noise ratio, 0 to 100 dB, or none for no noise
     #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
     pub(crate) snr: Noise,
+    /// How the network writes samples in eight bits: A-law or u-law (mu), or none
+    #[arg(long, value_name = "LAW", default_value = "a")]
+    pub(crate) law: LawName,
 }
 
 #[derive(Debug, Args)]
@@ -133,12 +136,15 @@ pub(crate) struct ModemOptions {
     /// The line's signal-to-noise ratio, 0 to 100 dB, or none for no noise
     #[arg(long, value_name = "DB", default_value = "35", value_parser = noise)]
     pub(crate) snr: Noise,
+    /// How the network writes samples in eight bits: A-law or u-law (mu), or none
+    #[arg(long, value_name = "LAW", default_value = "a")]
+    pub(crate) law: LawName,
     /// Buffers of the calling end, 2 to 8: output is due that many blocks of 12.5 ms, less one, after its input
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=8))]
     pub(crate) buffers: u32,
-    /// The calling end's processor time for a block of 12.5 ms
-    #[arg(long, value_name = "TIME", default_value = "1.84ms", value_parser = compute)]
-    pub(crate) compute: u64,
+    /// The calling end's processor time for a block of 12.5 ms [default: 1.84ms; with --taps in real time what these take]
+    #[arg(long, value_name = "TIME", value_parser = compute)]
+    pub(crate) compute: Option<u64>,
     /// What the calling end does with blocks that wait
     #[arg(long, value_name = "POLICY", default_value = "work-off")]
     pub(crate) late: LateName,
@@ -195,6 +201,10 @@ pub(crate) struct ModemTransferArguments {
     /// says; in virtual time or in a thread, because no interrupt can run it
     #[arg(long, value_name = "PUMP", default_value = "punctual")]
     pub(crate) pump: PumpName,
+    /// How much the calling end's datapump computes: taps of its echo canceller, 128 to 16384 by 128s, or with --context
+    /// a share of a CPU, such as 14.7%
+    #[arg(long, value_name = "TAPS", value_parser = taps)]
+    pub(crate) taps: Option<Taps>,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,
@@ -221,6 +231,27 @@ pub(crate) enum LateName {
     WorkOff,
     /// Process only the newest block
     DropStale,
+}
+
+/// How the network writes samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LawName {
+    /// A-law, as in most of the world
+    A,
+    /// u-law, as in North America and Japan
+    Mu,
+    /// Neither
+    None,
+}
+
+impl LawName {
+    pub(crate) fn law(self) -> Option<Law> {
+        match self {
+            LawName::A => Some(Law::A),
+            LawName::Mu => Some(Law::Mu),
+            LawName::None => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -273,6 +304,28 @@ fn noise(text: &str) -> Result<Noise, String> {
         .ok_or_else(|| format!("`{text}` is not a ratio: give 0 to 100 dB, or none"))
 }
 
+/// How much a datapump computes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Taps {
+    /// Taps of its echo canceller.
+    Count(u32),
+    /// So many that it takes this share of a CPU, percent.
+    Share(f64),
+}
+
+fn taps(text: &str) -> Result<Taps, String> {
+    if let Some(share) = text.strip_suffix('%') {
+        let share = share.trim_end().parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 100.0);
+        return share.map(Taps::Share).ok_or_else(|| format!("`{text}` is not a share of a CPU: write 14.7%"));
+    }
+    let most = ECHO_BANK * MAX_ECHO_BANKS;
+    let count = text.parse::<u32>().ok();
+    let count = count.filter(|count| (ECHO_BANK..=most).contains(count) && count.is_multiple_of(ECHO_BANK));
+    count.map(Taps::Count).ok_or_else(|| {
+        format!("`{text}` is no number of taps: give a multiple of {ECHO_BANK} up to {most}, or a share such as 14.7%")
+    })
+}
+
 fn compute(text: &str) -> Result<u64, String> {
     let compute = any_length(text)?;
     let wrong = || format!("`{text}` is longer than a block: give up to {}", format_ns(MAX_COMPUTE_NS));
@@ -313,6 +366,7 @@ mod tests {
         assert!(stalls("60ms@10s").is_ok());
         assert_eq!(slots("2/13"), Ok(Slot { runtime_ns: 2_000_000, period_ns: 13_000_000 }));
         assert_eq!([compute("0"), compute("1.84ms")], [Ok(0), Ok(1_840_000)]);
+        assert_eq!([taps("6144"), taps("14.7%")], [Ok(Taps::Count(6_144)), Ok(Taps::Share(14.7))]);
         assert!(noise("none").unwrap().0.is_none() && noise("20").unwrap().0 == Some(20.0));
         let wrong = [
             stalls("60").map(drop),
@@ -329,6 +383,12 @@ mod tests {
             noise("nan").map(drop),
             compute("13ms").map(drop),
             length("11s").map(drop),
+            taps("0").map(drop),
+            taps("100").map(drop),
+            taps("16512").map(drop),
+            taps("0%").map(drop),
+            taps("101%").map(drop),
+            taps("nan%").map(drop),
         ];
         for result in wrong {
             let message = result.unwrap_err();

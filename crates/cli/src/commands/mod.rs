@@ -25,6 +25,7 @@ mod modem_apart;
 mod modem_experiment;
 mod modem_judge;
 mod modem_study;
+mod modem_taps;
 mod modem_transfer;
 mod passed_on;
 pub(crate) mod record;

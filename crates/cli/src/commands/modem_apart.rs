@@ -16,7 +16,8 @@ use punctual_study::modem::apart::{self, Apart, ApartPlan, Ready, Work};
 use punctual_study::modem::line::LineStep;
 
 pub(super) fn serve(arguments: &ModemServeArguments, output: Output) -> anyhow::Result<u8> {
-    let line = LineOptions { signal_to_noise: arguments.snr.0, ..LineOptions::telephone() };
+    let line =
+        LineOptions { signal_to_noise: arguments.snr.0, companding: arguments.law.law(), ..LineOptions::telephone() };
     let plan = plan(&arguments.end, line, arguments.seed)?;
     let words: Vec<String> = super::command_line().iter().skip(1).map(|word| shell_word(word)).collect();
     let next = format!("`punctual {}` answers on a new line", words.join(" "));
@@ -36,7 +37,8 @@ fn plan(options: &ModemEndOptions, line: LineOptions, seed: u64) -> anyhow::Resu
         (None, Some(file)) => Work::Receive { file: file.clone(), max: MAX_FILE as usize },
         (None, None) => Work::Terminal,
     };
-    Ok(ApartPlan { telephone: Telephone { max_rate: options.rate, line }, seed, work, duration: options.duration })
+    let telephone = Telephone { max_rate: options.rate, line, ..Telephone::default() };
+    Ok(ApartPlan { telephone, seed, work, duration: options.duration })
 }
 
 /// Runs one end and tells what came of it; `next` is what to do if that was nothing.

@@ -16,9 +16,19 @@ pub(super) fn experiment(options: &ModemOptions) -> Experiment {
     Experiment {
         telephone: Telephone {
             max_rate: options.rate,
-            line: LineOptions { signal_to_noise: options.snr.0, ..LineOptions::telephone() },
+            line: LineOptions {
+                signal_to_noise: options.snr.0,
+                companding: options.law.law(),
+                ..LineOptions::telephone()
+            },
+            ..Telephone::default()
         },
-        setup: Setup { buffers: options.buffers, compute_ns: options.compute, late, ..Setup::default() },
+        setup: Setup {
+            buffers: options.buffers,
+            compute_ns: options.compute.unwrap_or(Setup::default().compute_ns),
+            late,
+            ..Setup::default()
+        },
         seed: options.seed,
         ..Experiment::default()
     }

@@ -2,6 +2,7 @@
 
 use super::artifacts::{self, Artifacts};
 use super::modem_experiment::{Steps, experiment};
+use super::modem_taps;
 use crate::args::modem::{DirectionName, FarEndName, ModemTransferArguments, PumpName};
 use crate::output::{self, Output, Usage};
 use crate::progress::ReadyProgress;
@@ -33,7 +34,7 @@ const MAX_BESIDE_NS: u64 = 7 * 24 * 3_600_000_000_000;
 pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow::Result<u8> {
     artifacts::check(arguments.html.as_ref())?;
     let bytes = read(&arguments.file)?;
-    let experiment = Experiment {
+    let mut experiment = Experiment {
         direction: match arguments.direction {
             DirectionName::Download => Direction::Download,
             DirectionName::Upload => Direction::Upload,
@@ -47,6 +48,10 @@ pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow:
         attempts: arguments.attempts,
         ..experiment(&arguments.options)
     };
+    if let Some(context) = arguments.context.filter(|context| context.is_in_kernel()) {
+        check_in_kernel(arguments, context)?;
+    }
+    modem_taps::set(arguments, &mut experiment)?;
     let plan = arguments.context.map(|context| live_plan(arguments, experiment, context, &bytes)).transpose()?;
     // Before anything is started beside the calls.
     let library = match arguments.pump {
@@ -131,7 +136,9 @@ fn clean_ns(plan: &LivePlan, bytes: &[u8]) -> Option<u64> {
     if bytes.len() > MAX_CLEAN || plan.pumps.is_some() {
         return None;
     }
-    let clean = Experiment { slot: None, stalls: None, attempts: 1, ..plan.experiment };
+    let mut clean = Experiment { slot: None, stalls: None, attempts: 1, ..plan.experiment };
+    // More taps leave the bits as they are, and would take long here.
+    clean.telephone.echo_banks = 1;
     let transfer = clean.transfer(bytes, &mut |_| true);
     transfer.attempts.first().filter(|attempt| attempt.succeeded()).and_then(|attempt| attempt.transfer_ns)
 }
@@ -179,7 +186,7 @@ fn check_in_kernel(arguments: &ModemTransferArguments, context: Context) -> anyh
     if arguments.modems > 1 {
         bail!(Usage(format!("one modem works in {context} here: leave out --modems")));
     }
-    if arguments.options.compute > MAX_KERNEL_WORK_NS {
+    if arguments.options.compute.is_some_and(|compute| compute > MAX_KERNEL_WORK_NS) {
         let most = format_ns(MAX_KERNEL_WORK_NS);
         bail!(Usage(format!("a block takes at most {most} in {context}: give a shorter --compute")));
     }
@@ -194,7 +201,6 @@ fn live_plan(
     bytes: &[u8],
 ) -> anyhow::Result<LivePlan> {
     if context.is_in_kernel() {
-        check_in_kernel(arguments, context)?;
         // An interrupt has the block that is complete then; earlier ones are past.
         experiment.setup.late = Late::DropStale;
     }

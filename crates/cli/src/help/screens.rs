@@ -282,6 +282,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("competitor", "What that thread competes with"),
             LOAD,
             ("modems", "Modems that call at once [default: 1]"),
+            ("taps", "How much its datapump computes: 6144, 14.7%"),
             ("beside", "Devices at work meanwhile: audio64+thread:81"),
             HTML,
             ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),

@@ -28,6 +28,52 @@ fn a_file_arrives_and_the_same_seed_gives_the_same_answer() {
     assert_eq!(stdout(&run(directory.path(), &words)), stdout(&output));
 }
 
+/// The file arrives without a retrain, and the answer says what the law was.
+#[test]
+fn a_file_arrives_over_each_law() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 2_000);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1"];
+    let mut met = 0;
+    for (law, named, told) in [("mu", Some("mu"), "u-law"), ("a", Some("a"), "A-law"), ("none", None, "not companded")]
+    {
+        let options = [&words[..], &["--law", law]].concat();
+        let output = run(directory.path(), &[&options[..], &["--json"]].concat());
+        assert_eq!(code(&output), 0, "{}{}", stdout(&output), stderr(&output));
+        let answer = json(&output);
+        assert_eq!((&answer["how"]["law"], &answer["how"]["companded"]), (&named.into(), &named.is_some().into()));
+        let attempt = &answer["attempts"][0];
+        assert_eq!((attempt["exact"].as_bool(), attempt["retrains"].as_u64()), (Some(true), Some(0)), "{attempt}");
+        let text = stdout(&run(directory.path(), &options));
+        assert!(text.contains(told), "{text}");
+        met += 1;
+    }
+    assert_eq!(met, 3);
+}
+
+#[test]
+fn taps_leave_a_call_of_virtual_time_as_it_is_and_a_share_is_no_number_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 300);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1"];
+    let answers = [&[][..], &["--taps", "1024"]].map(|taps| {
+        let output = run(directory.path(), &[&words[..], taps, &["--json"]].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        json(&output)
+    });
+    assert_eq!(answers[0]["attempts"], answers[1]["attempts"]);
+    assert_eq!(answers.each_ref().map(|answer| answer["how"]["taps"].as_u64()), [Some(128), Some(1_024)]);
+    for (taps, more, said) in [
+        ("14.7%", &[][..], "a share of a CPU is measured on this machine"),
+        ("1000", &[], "a multiple of 128"),
+        ("128", &["--pump", "v22bis"], "--taps are those of punctual's own datapump"),
+    ] {
+        let output = run(directory.path(), &[&words[..], &["--taps", taps], more].concat());
+        assert_eq!(code(&output), 129, "{taps}: {}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{taps}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn a_call_that_comes_to_nothing_says_where_and_fails() {
     let directory = tempfile::tempdir().unwrap();

@@ -136,6 +136,39 @@ fn a_device_works_on_a_call_of_spandsp_or_that_is_said_to_be_missing() {
     assert!(text.contains("V.22bis") && !text.contains("echo canceller"), "{text}");
 }
 
+/// A share of a CPU that the datapump itself is to take becomes taps, and these take it; what cannot be had is refused with what can.
+#[test]
+fn taps_make_the_datapump_itself_take_its_share() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path());
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context"];
+    let mut met = 0;
+    for (context, share) in [("thread:24", 4.0), ("irq", 8.0)] {
+        let asked = format!("{share}%");
+        let output = run(directory.path(), &[&words[..], &[context, "--taps", &asked]].concat());
+        let answer = json(&output);
+        if let Some(refused) = answer["error"].as_str() {
+            punctual_testing::skip("taps_make_the_datapump_itself_take_its_share", format!("{context}: {refused}"));
+            continue;
+        }
+        let (how, beside) = (&answer["how"], &answer["live"]["attempts"][0]);
+        let of = |value: &serde_json::Value, name: &str| value[name].as_u64().unwrap();
+        let asked_ns = share / 100.0 * 12_500_000.0;
+        assert!((of(how, "compute_ns") as f64 / asked_ns - 1.0).abs() < 0.1, "{answer}");
+        assert!(of(how, "taps") >= 1_024 && of(how, "taps").is_multiple_of(128), "{answer}");
+        // Of two blocks of such a call, one is of the dialling at most.
+        let by_datapump = of(beside, "datapump_ns") as f64 / of(beside, "activations") as f64;
+        eprintln!("{context}: {} taps, {:.0} ns a block of {asked_ns:.0} asked for", of(how, "taps"), by_datapump);
+        assert!(by_datapump > asked_ns * 0.3, "{answer}");
+        met += 1;
+    }
+    eprintln!("the datapump took its share in {met} contexts");
+    let output = run(directory.path(), &["modem", "transfer", "a.gz", "--context", "thread:other", "--taps", "99%"]);
+    let said = stderr(&output);
+    assert_eq!((code(&output), said.lines().count()), (1, 1), "{said}");
+    assert!(said.contains("99 % of a CPU cannot be had in thread:other on this machine"), "{said}");
+}
+
 /// The datapump works at interrupts: what arrives is exact, and each block took its time there. Both contexts have their calls at
 /// once; one that a busy machine kept from coming about is made again.
 #[test]

@@ -1,11 +1,12 @@
 //! The answers of `punctual modem`. Times are ns unless a name says otherwise.
 
 use super::live::Together;
-use super::{LiveSent, Sent, Stalled, direction_name, far_end_name, late_name};
+use super::{LiveSent, Sent, Stalled, direction_name, far_end_name, late_name, law_name};
 use crate::answer::Answer;
 use crate::device::DeviceAnswer;
 use crate::load::ScoreRow;
 use punctual_modem::experiment::{Experiment, StallRow};
+use punctual_modem::telephone::ECHO_BANK;
 use punctual_modem::transfer::{Attempt, LiveAttempt, PENDING_STEP, Seconds, Transfer};
 use serde::Serialize;
 
@@ -45,7 +46,7 @@ impl<'a> TransferAnswer<'a> {
             bytes: sent.transfer.bytes,
             direction: direction_name(sent.experiment.direction),
             pump: sent.pump,
-            how: How::new(sent.experiment),
+            how: How::new(sent.experiment, sent.pump),
             successes: sent.transfer.successes(),
             seconds: sent.transfer.seconds().map(SecondsRow::new),
             throughput: sent.transfer.throughput(),
@@ -217,6 +218,10 @@ struct How {
     signal_to_noise_db: Option<f64>,
     echo_db: Option<f64>,
     companded: bool,
+    /// How the network writes samples, `a` or `mu`; `null`: it does not compand.
+    law: Option<&'static str>,
+    /// Of the calling end's echo canceller: how much its datapump computes; `null`: the datapumps are others'.
+    taps: Option<u32>,
     buffers: u32,
     ring_samples: u32,
     compute_ns: u64,
@@ -241,7 +246,8 @@ struct StallsRow {
 }
 
 impl How {
-    fn new(experiment: &Experiment) -> How {
+    /// With a pump that is not ours, its name.
+    fn new(experiment: &Experiment, pump: Option<&str>) -> How {
         let Experiment { telephone, setup, .. } = experiment;
         How {
             seed: experiment.seed,
@@ -251,6 +257,8 @@ impl How {
             signal_to_noise_db: telephone.line.signal_to_noise,
             echo_db: telephone.line.echo,
             companded: telephone.line.companding.is_some(),
+            law: law_name(telephone.line.companding),
+            taps: pump.is_none().then_some(telephone.echo_banks * ECHO_BANK),
             buffers: setup.buffers,
             ring_samples: setup.ring,
             compute_ns: setup.compute_ns,
@@ -345,7 +353,7 @@ impl StallsAnswer {
             verdict: stalled.verdict(),
             exit_code: u8::from(stalled.interrupted),
             interrupted: stalled.interrupted,
-            how: How::new(stalled.experiment),
+            how: How::new(stalled.experiment, None),
             rows: stalled.rows.iter().map(StallsLine::new).collect(),
         }
     }

@@ -18,6 +18,7 @@ pub use text::{stalls_text, transfer_text};
 use crate::device::Run;
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::{Experiment, StallRow};
+use punctual_modem::telephone::Law;
 use punctual_modem::transfer::{LiveAttempt, Transfer};
 use punctual_modem::virtual_time::{Direction, FarEnd};
 use punctual_recording::{LoadScore, counted};
@@ -118,6 +119,14 @@ fn far_end_name(far_end: FarEnd) -> &'static str {
         FarEnd::Pool => "pool",
         FarEnd::Dedicated => "dedicated",
     }
+}
+
+/// The name of a law in files; `None`: samples are not companded.
+fn law_name(law: Option<Law>) -> Option<&'static str> {
+    law.map(|law| match law {
+        Law::A => "a",
+        Law::Mu => "mu",
+    })
 }
 
 fn late_name(late: Late) -> &'static str {

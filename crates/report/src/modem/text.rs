@@ -4,6 +4,7 @@ use super::{Sent, Stalled, direction_name, far_end_name, live};
 use crate::layout::{counted, grouped, table};
 use punctual_modem::adapter::Late;
 use punctual_modem::experiment::Experiment;
+use punctual_modem::telephone::{ECHO_BANK, Law};
 use punctual_modem::transfer::Ending;
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -56,10 +57,15 @@ pub(super) fn how(experiment: &Experiment, pump: Option<&str>) -> String {
     let line = &telephone.line;
     let noise = line.signal_to_noise.map_or_else(|| "no noise".to_owned(), |noise| format!("noise {noise} dB below"));
     let echo = line.echo.map_or_else(|| "no echo".to_owned(), |echo| format!("echo {echo} dB below"));
-    let law = if line.companding.is_some() { "companded" } else { "not companded" };
+    let law = match line.companding {
+        Some(Law::A) => "A-law",
+        Some(Law::Mu) => "u-law",
+        None => "not companded",
+    };
     let ours = || format!("at most {} bit/s", grouped(telephone.max_rate.bits_per_second().into()));
     let pump = pump.map_or_else(ours, str::to_owned);
-    let mut text = format!("line: {pump}, {noise}, {echo}, {law}; far end: {}\n", far_end_name(experiment.far_end));
+    let far_end = far_end_name(experiment.far_end);
+    let mut text = format!("line: {pump}, {noise}, {echo}, {law}; far end: {far_end}\n");
     text += &calling_end(experiment);
     if let Some(slot) = experiment.slot {
         let _ = writeln!(text, "its processor: {} of every {}", format_ns(slot.runtime_ns), format_ns(slot.period_ns));
@@ -77,8 +83,12 @@ pub(super) fn calling_end(experiment: &Experiment) -> String {
         Late::WorkOff => "late blocks worked off",
         Late::DropStale => "late blocks dropped for the newest",
     };
+    let taps = match experiment.telephone.echo_banks {
+        1 => String::new(),
+        banks => format!(", {} taps", grouped(u64::from(banks * ECHO_BANK))),
+    };
     format!(
-        "calling end: {} of each 12.5 ms, {}, slack {}, {late}\n",
+        "calling end: {} of each 12.5 ms{taps}, {}, slack {}, {late}\n",
         format_ns(setup.compute_ns),
         counted(setup.buffers, "buffer"),
         format_ns(setup.slack_ns()),
