@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod air;
+mod clocks;
 mod companding;
 mod filter;
 mod frequency_shift;
@@ -25,6 +26,7 @@ mod noise;
 mod oscillator;
 
 pub use air::{Air, AirOptions};
+pub use clocks::{ClockedLine, MAX_DRIFT_PPM, Opposite};
 pub use companding::Law;
 
 use filter::Filter;
