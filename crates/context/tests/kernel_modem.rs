@@ -8,7 +8,7 @@ mod support;
 use punctual_context::Context;
 use punctual_context::modem::{InterruptQam, KernelQam};
 use punctual_datapump::{MAX_ECHO_BANKS, Phase, Qam, QamOptions, Role};
-use punctual_line::{Line, LineOptions};
+use punctual_line::{ClockedLine, Line, LineOptions, Opposite};
 use punctual_random::Random;
 use std::time::{Duration, Instant};
 use support::verified_instructions;
@@ -113,7 +113,8 @@ fn a_whole_call_is_the_same_to_the_bit_in_the_kernel() {
     assert!(samples >= 3 * 10 * 7_200 && bits > 100_000, "{samples} samples, {bits} bits");
 }
 
-/// However many taps are asked for, up to the most there are: a start-up and data.
+/// However many taps are asked for, up to the most there are: a start-up, data, and the samples of a clock that runs ahead, for which
+/// the symbol clock moves.
 #[test]
 fn other_numbers_of_taps_are_the_same_to_the_bit() {
     let mut samples = 0;
@@ -130,6 +131,53 @@ fn other_numbers_of_taps_are_the_same_to_the_bit() {
         samples += call.samples;
     }
     println!("{samples} samples with 256, 6,144 and 16,384 taps");
+}
+
+/// What one end hears of another whose clock runs ahead, until the symbol clock has moved several times.
+#[test]
+fn a_symbol_clock_that_moves_is_the_same_to_the_bit() {
+    struct Ahead {
+        pump: Qam,
+        heard: Vec<i16>,
+        sent: [i16; BLOCK],
+    }
+
+    impl Opposite for Ahead {
+        fn sends(&self) -> i16 {
+            self.sent[self.heard.len()]
+        }
+
+        fn hears(&mut self, sample: i16) {
+            self.heard.push(sample);
+            if self.heard.len() == BLOCK {
+                self.pump.process(&self.heard, &mut self.sent, &mut || None, &mut |_| ());
+                self.heard.clear();
+            }
+        }
+    }
+
+    for ppm in [200, -200] {
+        let mut native = Qam::new(Role::Calling, QamOptions { echo_delay: BLOCK as u32, ..QamOptions::default() });
+        let mut kernel = match KernelQam::load(&native) {
+            Ok(kernel) => kernel,
+            Err(refused) => return punctual_testing::skip("a symbol clock that moves, in the kernel", refused),
+        };
+        let other = QamOptions { echo_delay: BLOCK as u32, ..QamOptions::default() };
+        let mut far = Ahead { pump: Qam::new(Role::Answering, other), heard: Vec::new(), sent: [0; BLOCK] };
+        let mut line = ClockedLine::new(8, LineOptions::telephone(), ppm);
+        let (mut by_native, mut by_kernel) = ([0; BLOCK], [0; BLOCK]);
+        // 20 s, in which the clocks come apart by 29 samples.
+        for block in 0..1_600 {
+            let heard: [i16; BLOCK] = std::array::from_fn(|place| line.pass(by_native[place], &mut far));
+            native.process(&heard, &mut by_native, &mut || None, &mut |_| ());
+            let done = kernel.process(&heard, &mut by_kernel, &mut || None, &mut |_| ());
+            done.expect("a program that was loaded runs");
+            assert_eq!(by_kernel, by_native, "{ppm} ppm, block {block}, {:?}", native.status());
+            assert!(kernel.state() == native.state(), "{ppm} ppm, block {block}, {:?}", native.status());
+        }
+        let status = native.status();
+        assert_eq!((status.phase, status.retrains), (Phase::Connected, 0), "{ppm} ppm: {status:?}");
+    }
 }
 
 /// Waits until the block that was handed in has been worked on.

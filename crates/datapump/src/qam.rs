@@ -168,7 +168,9 @@ pub struct QamState {
     receive: u32,
     receiver: [u32; 17],
     mean_square_error: u32,
-    decisions: [u32; 14],
+    decisions: [u32; 16],
+    symbol_clock: [i32; 3],
+    alignment: [u32; 4],
     sine: [i32; SINES],
     shape: [i32; 48],
     matched: [i32; TAPS],
@@ -335,7 +337,7 @@ mod tests {
         assert_eq!(offset_of!(QamState, role), 64);
         assert_eq!(offset_of!(QamState, receive), 180);
         assert_eq!(offset_of!(QamState, mean_square_error), 252);
-        assert_eq!(offset_of!(QamState, sine), 312);
-        assert_eq!(offset_of!(QamState, echo_line), 9_464);
+        assert_eq!(offset_of!(QamState, sine), 348);
+        assert_eq!(offset_of!(QamState, echo_line), 9_500);
     }
 }

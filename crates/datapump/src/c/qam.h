@@ -3,8 +3,8 @@
  * A modem's datapump: 2,400 symbols of 2, 4 or 6 bits a second, in both directions at once on one pair of wires.
  * Freestanding: the same text is compiled for the processor and for BPF, and gives the same output to the bit.
  *
- * This file is the state and what the parts share; qam_send.h, qam_echo.h, qam_receive.h and qam_session.h are the
- * parts, and qam_step.h does one sample.
+ * This file is the state and what the parts share; qam_send.h, qam_echo.h, qam_receive.h, qam_clock.h and
+ * qam_session.h are the parts, and qam_step.h does one sample.
  *
  * For BPF: whole numbers only, no division, every loop bounded, every index masked, no tables but those in the state.
  */
@@ -143,6 +143,17 @@ struct qam {
 	__u32 learn_pace;
 	__u32 bits_of_decision;	/* in a symbol of what is being received */
 	__s32 received;		/* the newest sample, before anything was done to it */
+	__s32 slope_i;		/* how much the newest point would change if it were taken a sample later */
+	__s32 slope_q;
+
+	/* The symbol clock, in parts of a sample (QAM_SAMPLE). */
+	__s32 drift;		/* how much later each symbol comes than this end's clock says */
+	__s32 behind;		/* by how much the taps have still to move for that */
+	__s32 moved;		/* by how much they have, less the whole samples by which symbols are taken later */
+
+	/* Which symbol of a short sequence is which. */
+	__u32 is_aligned;
+	__u32 agreed[3];	/* how many symbols were those of the one before, of their own place and of the one behind */
 
 	/* Tables, filled in when the pump is made. */
 	__s32 sine[QAM_SINES];

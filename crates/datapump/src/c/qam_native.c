@@ -18,8 +18,8 @@
 _Static_assert(__builtin_offsetof(struct qam, role) == 64, "as in Rust");
 _Static_assert(__builtin_offsetof(struct qam, receive) == 180, "as in Rust");
 _Static_assert(__builtin_offsetof(struct qam, mean_square_error) == 252, "as in Rust");
-_Static_assert(__builtin_offsetof(struct qam, sine) == 312, "as in Rust");
-_Static_assert(__builtin_offsetof(struct qam, echo_line) == 9464, "as in Rust");
+_Static_assert(__builtin_offsetof(struct qam, sine) == 348, "as in Rust");
+_Static_assert(__builtin_offsetof(struct qam, echo_line) == 9500, "as in Rust");
 
 #define CALLING_SEED 0x122015
 #define ANSWERING_SEED 0x4b674

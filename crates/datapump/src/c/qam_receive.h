@@ -14,6 +14,8 @@
 #define QAM_ERROR_WINDOW 128
 /* For how many symbols from QAM_FIRST on the taps stay while the carrier is acquired. */
 #define QAM_CATCH 96
+/* How many symbols of a short sequence say which they are. */
+#define QAM_ALIGN 32
 
 /* The gain that brings the smoothed power to QAM_POWER: 2^24 divided by its root, from a table. */
 QAM_INLINE void qam_set_gain(struct qam *q)
@@ -60,13 +62,18 @@ QAM_PART(qam_begin_training)
 	q->error_sum = 0;
 	q->window_symbols = 0;
 	q->bad_windows = 0;
-	if (q->train_long == QAM_SHORT)
+	q->is_aligned = q->train_long == QAM_LONG;
+	q->agreed[0] = q->agreed[1] = q->agreed[2] = 0;
+	if (!q->is_aligned)
 		QAM_END
 	q->wait = 2;
 	/* The middle of the quadrant, at the first symbol. */
 	q->phase = (2 * q->sync_quadrant + 1) << 29;
 	q->phase += (3u << 30) * QAM_FIRST;
 	q->frequency = 0;
+	q->drift = 0;
+	q->behind = 0;
+	q->moved = 0;
 	for (__u32 tap = 0; tap < QAM_TAPS; tap++) {
 		__s32 weight = q->matched[tap];
 
@@ -114,7 +121,10 @@ QAM_PART(qam_hunt)
 	QAM_END
 }
 
-/* The point that a symbol's samples give: equalized, and turned back by the carrier's phase. */
+/*
+ * The point that a symbol's samples give: equalized, and turned back by the carrier's phase. And its slope: half of how far the
+ * point of a sample later is from that of a sample earlier, with the carrier turned back by a quarter for each.
+ */
 QAM_PART(qam_equalize)
 {
 	QAM_BEGIN
@@ -122,16 +132,26 @@ QAM_PART(qam_equalize)
 	__u32 angle = q->phase >> 22;
 	__s64 sine = q->sine[angle & (QAM_SINES - 1)];
 	__s64 cosine = q->sine[(angle + QAM_SINES / 4) & (QAM_SINES - 1)];
-	__s64 i = 0, k = 0;
+	__s64 i = 0, k = 0, slope_i = 0, slope_k = 0;
 
 	for (__u32 tap = 0; tap < QAM_TAPS; tap++) {
 		i += (__s64)q->taps_i[tap] * window[tap];
 		k += (__s64)q->taps_q[tap] * window[tap];
 	}
+	for (__u32 tap = 1; tap < QAM_TAPS - 1; tap++) {
+		__s64 beside = window[tap - 1] + window[tap + 1];
+
+		slope_i += q->taps_q[tap] * beside;
+		slope_k -= q->taps_i[tap] * beside;
+	}
 	i = qam_clip((i + (1 << 23)) >> 24);
 	k = qam_clip((k + (1 << 23)) >> 24);
 	q->point_i = (__s32)((i * cosine + k * sine + 8192) >> 14);
 	q->point_q = (__s32)((k * cosine - i * sine + 8192) >> 14);
+	slope_i = qam_clip((slope_i + (1 << 24)) >> 25);
+	slope_k = qam_clip((slope_k + (1 << 24)) >> 25);
+	q->slope_i = (__s32)((slope_i * cosine + slope_k * sine + 8192) >> 14);
+	q->slope_q = (__s32)((slope_k * cosine - slope_i * sine + 8192) >> 14);
 	QAM_END
 }
 
@@ -173,6 +193,33 @@ QAM_INLINE void qam_set_paces(struct qam *q, __u32 carrier, __u32 drift, __u32 l
 	q->learn_pace = learn;
 }
 
+/* A sample, as the symbol clock counts. */
+#define QAM_SAMPLE (1 << 28)
+/*
+ * What the slope explains of an error says by how much the symbol was taken too soon: about a 78th of that. So the taps move at
+ * once by a 500th of it, and their drift changes by a 50,000th.
+ */
+#define QAM_MOVE 10000
+#define QAM_DRIFT 100
+#define QAM_CLOCK_SHIFT 16
+/* A wrong decision must not move them far: an eighth of a sample. */
+#define QAM_MAX_MOVE (QAM_SAMPLE >> 3)
+/* 500 ppm: three samples a symbol. */
+#define QAM_MAX_DRIFT 402653
+
+QAM_INLINE __s32 qam_within(__s64 value, __s32 most)
+{
+	return value > most ? most : value < -most ? -most : (__s32)value;
+}
+
+QAM_INLINE void qam_follow_clock(struct qam *q, __s64 error_i, __s64 error_q)
+{
+	__s64 explained = error_i * q->slope_i + error_q * q->slope_q;
+
+	q->drift = qam_within(q->drift + ((explained * QAM_DRIFT) >> QAM_CLOCK_SHIFT), QAM_MAX_DRIFT);
+	q->behind = qam_within(q->behind + ((explained * QAM_MOVE) >> QAM_CLOCK_SHIFT), QAM_MAX_MOVE);
+}
+
 /* Carrier and taps follow the error of the newest symbol, at the paces that were set. */
 QAM_PART(qam_follow)
 {
@@ -193,6 +240,7 @@ QAM_PART(qam_follow)
 	if (learn) {
 		__s64 half = 1 << ((learn - 1) & 31);
 
+		qam_follow_clock(q, error_i, error_q);
 		for (__u32 tap = 0; tap < QAM_TAPS; tap++) {
 			q->taps_i[tap] = (__s32)((__u32)q->taps_i[tap] + (__u32)((i * window[tap] + half) >> learn));
 			q->taps_q[tap] = (__s32)((__u32)q->taps_q[tap] + (__u32)((k * window[tap] + half) >> learn));

@@ -13,6 +13,7 @@
 #ifndef PUNCTUAL_QAM_SESSION_H
 #define PUNCTUAL_QAM_SESSION_H
 
+#include "qam_clock.h"
 #include "qam_receive.h"
 #include "qam_send.h"
 
@@ -131,12 +132,39 @@ QAM_INLINE __u32 qam_mean_square(struct qam *q)
 	return mean > 0xffffffff ? 0xffffffff : (__u32)mean;
 }
 
+/*
+ * The beginning of a short sequence: where it was found, to a sample or two, and the symbol clock, which kept running, may be
+ * a symbol apart. The symbols themselves tell, as taps and carrier hold.
+ */
+QAM_PART(qam_align)
+{
+	QAM_BEGIN
+	q->bits_of_decision = 2;
+	QAM_CALL(qam_decide);
+	for (__u32 beside = 0; beside < 3; beside++)
+		q->agreed[beside] += qam_training(q->far_training, q->symbol + beside - 1) == q->decided_quadrant;
+	q->phase += (3u << 30) + (__u32)q->frequency;
+	q->symbol++;
+	if (q->symbol < QAM_FIRST + QAM_ALIGN)
+		QAM_END
+	if (q->agreed[2] > q->agreed[1] && q->agreed[2] > q->agreed[0])
+		q->symbol++;
+	else if (q->agreed[0] > q->agreed[1])
+		q->symbol--;
+	q->is_aligned = 1;
+	QAM_END
+}
+
 /* The training sequence: known symbols. First the carrier is acquired, then the taps learn, ever more finely. */
 QAM_PART(qam_train)
 {
 	QAM_BEGIN
 	__u32 quadrant = qam_training(q->far_training, q->symbol);
 
+	if (!q->is_aligned) {
+		QAM_CALL(qam_align);
+		QAM_END
+	}
 	qam_turn(quadrant, QAM_UNIT_2, QAM_UNIT_2, &q->decided_i, &q->decided_q);
 	if (q->symbol < QAM_FIRST + QAM_CATCH)
 		qam_set_paces(q, 1, 6, 0);
@@ -213,18 +241,26 @@ QAM_PART(qam_receive_data)
 QAM_PART(qam_receive)
 {
 	QAM_BEGIN
+	__u32 due;
+
 	if (q->wait)
 		q->wait--;
-	if (!q->wait) {
+	due = !q->wait;
+	if (due) {
 		q->wait = 3;
+		q->behind += q->drift;
+		if (q->behind >= QAM_STEP || q->behind <= -QAM_STEP)
+			QAM_CALL(qam_move_taps);
 		if (q->receive < QAM_TRAIN)
 			q->phase += (3u << 30) + (__u32)q->frequency;
+	} else if (q->wait == 2) {
+		QAM_CALL(qam_keep_time);
 	}
 	if (q->receive == QAM_HUNT || q->receive == QAM_PEAK) {
 		QAM_CALL(qam_hunt);
 		QAM_END
 	}
-	if (q->receive == QAM_IGNORE || q->wait != 3)
+	if (q->receive == QAM_IGNORE || !due)
 		QAM_END
 	QAM_CALL(qam_equalize);
 	if (q->receive == QAM_TRAIN)

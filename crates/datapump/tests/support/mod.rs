@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test and example uses its part")]
 
+pub mod clocked;
 pub mod pair;
 
 use punctual_datapump::{Phase, Qam, QamOptions, Role, Status};
