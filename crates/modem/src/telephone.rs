@@ -5,10 +5,10 @@ use crate::end::{Pump, PumpStatus};
 use crate::transfer::{Attempt, Course};
 use crate::virtual_time::{Plan, call};
 use punctual_datapump::{Phase, QamOptions, Role, Status};
-use punctual_line::Line;
+use punctual_line::ClockedLine;
 
 pub use punctual_datapump::{ECHO_BANK, MAX_ECHO_BANKS, Qam, Rate};
-pub use punctual_line::{Law, LineOptions};
+pub use punctual_line::{Law, LineOptions, MAX_DRIFT_PPM};
 
 impl Pump for Qam {
     fn process(
@@ -42,6 +42,9 @@ pub struct Telephone {
     pub max_rate: Rate,
     /// The line.
     pub line: LineOptions,
+    /// How much faster the answering end's clock runs, ppm, at most [`MAX_DRIFT_PPM`] either way: in a call of one
+    /// process, where [`punctual_line::ClockedLine`] is the line.
+    pub drift_ppm: i32,
     /// Banks of 128 taps of the calling end's echo canceller: how much its datapump computes.
     pub echo_banks: u32,
 }
@@ -49,7 +52,7 @@ pub struct Telephone {
 impl Default for Telephone {
     /// 9,600 bit/s at most, over two wires with an echo, A-law and noise 35 dB below the signal.
     fn default() -> Telephone {
-        Telephone { max_rate: Rate::Four, line: LineOptions::telephone(), echo_banks: 1 }
+        Telephone { max_rate: Rate::Four, line: LineOptions::telephone(), drift_ppm: 0, echo_banks: 1 }
     }
 }
 
@@ -94,7 +97,7 @@ impl Telephone {
         bytes: &[u8],
         progress: &mut dyn FnMut(usize, u64) -> bool,
     ) -> Option<(Attempt, Course)> {
-        let mut line = Line::new(seed, self.line);
+        let mut line = ClockedLine::new(seed, self.line, self.drift_ppm);
         let called = call(plan, seed, bytes, pumps, &mut |near, far| line.pass(near, far), progress);
         called.map(|called| (called.attempt, called.course))
     }

@@ -10,6 +10,7 @@ use crate::arq::{Options, Side, State};
 use crate::end::{Caller, End, Pump};
 use crate::tones::{Exchange, Progress};
 use crate::transfer::{Attempt, Course, Ending};
+use punctual_line::Opposite;
 use std::collections::VecDeque;
 
 mod live;
@@ -63,8 +64,35 @@ pub struct Plan {
     pub limit: u64,
 }
 
-/// A line: takes a sample of the calling end and one of the answering end, and returns what reaches each of them.
-pub type Circuit<'a> = dyn FnMut(i16, i16) -> (i16, i16) + 'a;
+/// A line: takes a sample of the calling end and returns what reaches it; meanwhile the answering end sends and hears samples by
+/// its own clock.
+pub type Circuit<'a> = dyn FnMut(i16, &mut dyn Opposite) -> i16 + 'a;
+
+/// The end that is never late, and its blocks.
+#[derive(Debug)]
+struct Far<P> {
+    end: End<P>,
+    /// The block that is being received, and the one that is being sent.
+    received: Vec<i16>,
+    sent: Vec<i16>,
+    /// A block was complete since the call was last looked at.
+    has_worked: bool,
+}
+
+impl<P: Pump> Opposite for Far<P> {
+    fn sends(&self) -> i16 {
+        self.sent[self.received.len()]
+    }
+
+    fn hears(&mut self, sample: i16) {
+        self.received.push(sample);
+        if self.received.len() == BLOCK {
+            self.end.process(&self.received, &mut self.sent);
+            self.received.clear();
+            self.has_worked = true;
+        }
+    }
+}
 
 /// A call in progress.
 #[derive(Debug)]
@@ -72,11 +100,8 @@ struct Call<P> {
     plan: Plan,
     adapter: Adapter,
     caller: Caller<P>,
-    far: End<P>,
+    far: Far<P>,
     exchange: Exchange,
-    /// The far end's block that is being received, and the one that is being sent.
-    far_received: Vec<i16>,
-    far_sent: Vec<i16>,
     received: Vec<u8>,
     sample: u64,
     answered: Option<u64>,
@@ -133,10 +158,13 @@ impl<P: Pump> Call<P> {
             plan,
             adapter: Adapter::new(plan.setup, Cpu::new(plan.slot, plan.stalls, seed)),
             caller: Caller::new(near, NUMBER),
-            far: End::new(Side::Answering, far, plan.link),
+            far: Far {
+                end: End::new(Side::Answering, far, plan.link),
+                received: Vec::with_capacity(BLOCK),
+                sent: vec![0; BLOCK],
+                has_worked: false,
+            },
             exchange: Exchange::new(NUMBER, RINGING),
-            far_received: Vec::with_capacity(BLOCK),
-            far_sent: vec![0; BLOCK],
             received: Vec::with_capacity(bytes.len()),
             sample: 0,
             answered: None,
@@ -157,8 +185,8 @@ impl<P: Pump> Call<P> {
     /// The end that sends the file, and the one that takes it.
     fn ends(&mut self) -> (&mut End<P>, &mut End<P>) {
         match self.plan.direction {
-            Direction::Download => (&mut self.far, &mut self.caller.end),
-            Direction::Upload => (&mut self.caller.end, &mut self.far),
+            Direction::Download => (&mut self.far.end, &mut self.caller.end),
+            Direction::Upload => (&mut self.caller.end, &mut self.far.end),
         }
     }
 
@@ -172,9 +200,8 @@ impl<P: Pump> Call<P> {
     /// The rest of a sample of time: sends on what the calling end sent.
     fn pass(&mut self, from_near: i16, circuit: &mut Circuit<'_>, length: usize) -> Option<Ending> {
         self.note();
-        let within = (self.sample % BLOCK as u64) as usize;
         let is_connected = self.answered.is_some();
-        let (to_near, to_far) = if is_connected { circuit(from_near, self.far_sent[within]) } else { (0, 0) };
+        let to_near = if is_connected { circuit(from_near, &mut self.far) } else { 0 };
         self.adapter.receive(to_near);
         self.sample += 1;
         if !is_connected {
@@ -189,13 +216,7 @@ impl<P: Pump> Call<P> {
                 _ => None,
             };
         }
-        self.far_received.push(to_far);
-        if self.far_received.len() < BLOCK {
-            return None;
-        }
-        self.far.process(&self.far_received, &mut self.far_sent);
-        self.far_received.clear();
-        self.look(length)
+        if std::mem::take(&mut self.far.has_worked) { self.look(length) } else { None }
     }
 
     /// Notes what has happened at the starved end since the last sample.
@@ -230,7 +251,7 @@ impl<P: Pump> Call<P> {
         if self.received.len() >= length && self.linked.is_some() {
             self.complete.get_or_insert(sample);
         }
-        let status = self.far.pump.status();
+        let status = self.far.end.pump.status();
         if status.is_connected {
             self.bits_per_second = status.bits_per_second;
         }
@@ -266,7 +287,7 @@ impl<P: Pump> Call<P> {
             bits_per_second: self.bits_per_second,
             retrains: self.caller.end.pump.status().retrains.max(self.far_retrains),
             crc_errors: self.caller.end.link.damaged,
-            far_crc_errors: self.far.link.damaged,
+            far_crc_errors: self.far.end.link.damaged,
             resent,
             underruns: counted.underruns,
             underrun_samples: counted.underrun_samples,
@@ -327,11 +348,18 @@ mod tests {
         }
     }
 
+    /// Wires that do nothing to what they carry.
+    fn crossed(near: i16, far: &mut dyn Opposite) -> i16 {
+        let heard = far.sends();
+        far.hears(near);
+        heard
+    }
+
     fn run(plan: Plan, seed: u64, count: usize) -> (Attempt, Vec<u8>, Vec<u8>) {
         let mut random = Random(seed);
         let bytes: Vec<u8> = (0..count).map(|_| random.bits() as u8).collect();
         let pumps = [Signs::default(), Signs::default()];
-        let called = call(plan, seed, &bytes, pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap();
+        let called = call(plan, seed, &bytes, pumps, &mut crossed, &mut |_, _| true).unwrap();
         let noted =
             |of: fn(&Second) -> u32| called.course.seconds.iter().map(|second| u64::from(of(second))).sum::<u64>();
         let counted = (called.attempt.underruns, called.attempt.overruns);
@@ -349,19 +377,17 @@ mod tests {
 
     #[test]
     fn a_pump_of_a_kind_that_only_its_maker_knows_makes_the_same_call() {
-        let with = |pumps: [Box<dyn Pump>; 2]| {
-            call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap()
-        };
+        let with = |pumps: [Box<dyn Pump>; 2]| call(plan(), 1, b"text", pumps, &mut crossed, &mut |_, _| true).unwrap();
         let unknown = with([Box::new(Signs::default()), Box::new(Signs::default())]);
         let pumps = [Signs::default(), Signs::default()];
-        let known = call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, _| true).unwrap();
+        let known = call(plan(), 1, b"text", pumps, &mut crossed, &mut |_, _| true).unwrap();
         assert_eq!((unknown.attempt, unknown.received.as_slice()), (known.attempt, &b"text"[..]));
     }
 
     #[test]
     fn whoever_stops_it_gets_no_attempt() {
         let pumps = [Signs::default(), Signs::default()];
-        let stopped = call(plan(), 1, b"text", pumps, &mut |near, far| (far, near), &mut |_, ns| ns < 2_000_000_000);
+        let stopped = call(plan(), 1, b"text", pumps, &mut crossed, &mut |_, ns| ns < 2_000_000_000);
         assert!(stopped.is_none());
     }
 

@@ -8,7 +8,7 @@ use punctual_context::device::Competitor;
 use punctual_context::{Context, Reservation};
 use punctual_load::Source;
 use punctual_modem::adapter::{Slot, Stalls};
-use punctual_modem::telephone::{ECHO_BANK, Law, MAX_ECHO_BANKS, Rate};
+use punctual_modem::telephone::{ECHO_BANK, Law, MAX_DRIFT_PPM, MAX_ECHO_BANKS, Rate};
 use punctual_recording::{BareUnit, format_ns, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct ModemArguments {
 pub(crate) enum ModemCommand {
     /// Send a file over a telephone line to a modem whose processor runs late, in virtual time or by a thread on this machine
     #[command(
-        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n  sudo punctual modem transfer paper.gz --context softirq --taps 14.7%      the datapump itself takes the time\n  punctual modem transfer paper.gz --law mu                 u-law, as in North America and Japan\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
+        after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n  sudo punctual modem transfer paper.gz --context softirq --taps 14.7%      the datapump itself takes the time\n  punctual modem transfer paper.gz --law mu --drift-ppm 100\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
     )]
     Transfer(ModemTransferArguments),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
@@ -205,6 +205,10 @@ pub(crate) struct ModemTransferArguments {
     /// a share of a CPU, such as 14.7%
     #[arg(long, value_name = "TAPS", value_parser = taps)]
     pub(crate) taps: Option<Taps>,
+    /// How much faster the far end's clock runs, in parts per million, -1000 to 1000
+    #[arg(long, value_name = "PPM", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(-(MAX_DRIFT_PPM as i64)..=MAX_DRIFT_PPM as i64))]
+    pub(crate) drift_ppm: i32,
     /// Give the calling end only part of its processor, such as 2/13: 2 ms of every 13 (a bare number is milliseconds)
     #[arg(long, value_name = "X/Y", value_parser = slots)]
     pub(crate) slots: Option<Slot>,

@@ -48,6 +48,7 @@ pub(super) fn run(arguments: &ModemTransferArguments, output: Output) -> anyhow:
         attempts: arguments.attempts,
         ..experiment(&arguments.options)
     };
+    experiment.telephone.drift_ppm = arguments.drift_ppm;
     if let Some(context) = arguments.context.filter(|context| context.is_in_kernel()) {
         check_in_kernel(arguments, context)?;
     }

@@ -286,6 +286,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
             ("beside", "Devices at work meanwhile: audio64+thread:81"),
             HTML,
             ("rate", "4800, 9600 or 14400 bit/s [default: 9600]"),
+            ("drift_ppm", "How much faster the far end's clock runs [default: 0]"),
             ("seed", "Chooses the noise and the stalls [default: 1]"),
         ],
     ),

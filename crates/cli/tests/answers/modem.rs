@@ -51,6 +51,27 @@ fn a_file_arrives_over_each_law() {
     assert_eq!(met, 3);
 }
 
+/// A far end whose clock runs ahead or behind: the file arrives without a retrain or a damaged frame.
+#[test]
+fn a_file_arrives_from_an_end_with_another_clock() {
+    let directory = tempfile::tempdir().unwrap();
+    file(directory.path(), 5_000);
+    let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--drift-ppm"];
+    let mut met = 0;
+    for (ppm, told) in [(200, "its clock 200 ppm faster"), (-200, "its clock 200 ppm slower")] {
+        let options = [&words[..], &[&ppm.to_string()]].concat();
+        let answer = json(&run(directory.path(), &[&options[..], &["--json"]].concat()));
+        assert_eq!(answer["how"]["drift_ppm"], ppm);
+        let attempt = &answer["attempts"][0];
+        assert_eq!((&attempt["exact"], &attempt["retrains"]), (&true.into(), &0.into()), "{attempt}");
+        assert_eq!((&attempt["crc_errors"], &attempt["far_crc_errors"]), (&0.into(), &0.into()), "{attempt}");
+        let text = stdout(&run(directory.path(), &options));
+        assert!(text.contains(told), "{text}");
+        met += 1;
+    }
+    assert_eq!(met, 2);
+}
+
 #[test]
 fn taps_leave_a_call_of_virtual_time_as_it_is_and_a_share_is_no_number_of_them() {
     let directory = tempfile::tempdir().unwrap();

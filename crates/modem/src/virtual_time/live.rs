@@ -9,13 +9,13 @@ use crate::end::Pump;
 use crate::telephone::Telephone;
 use crate::transfer::{Attempt, Course, Ending};
 use punctual_datapump::{Qam, Role};
-use punctual_line::Line;
+use punctual_line::ClockedLine;
 
 /// A call in progress. Times are ns since its beginning.
 #[derive(Debug)]
 pub struct Live<P = Qam> {
     call: Call<P>,
-    line: Line,
+    line: ClockedLine,
     bytes: Vec<u8>,
     ending: Option<Ending>,
     /// The block that is being worked on, and what it gave.
@@ -39,7 +39,7 @@ impl<P: Pump> Live<P> {
     pub fn over(pumps: [P; 2], telephone: &Telephone, plan: Plan, seed: u64, bytes: &[u8]) -> Live<P> {
         Live {
             call: Call::new(plan, seed, bytes, pumps),
-            line: Line::new(seed, telephone.line),
+            line: ClockedLine::new(seed, telephone.line, telephone.drift_ppm),
             bytes: bytes.to_vec(),
             ending: None,
             working: None,

@@ -220,6 +220,8 @@ struct How {
     companded: bool,
     /// How the network writes samples, `a` or `mu`; `null`: it does not compand.
     law: Option<&'static str>,
+    /// How much faster the far end's clock runs.
+    drift_ppm: i32,
     /// Of the calling end's echo canceller: how much its datapump computes; `null`: the datapumps are others'.
     taps: Option<u32>,
     buffers: u32,
@@ -258,6 +260,7 @@ impl How {
             echo_db: telephone.line.echo,
             companded: telephone.line.companding.is_some(),
             law: law_name(telephone.line.companding),
+            drift_ppm: telephone.drift_ppm,
             taps: pump.is_none().then_some(telephone.echo_banks * ECHO_BANK),
             buffers: setup.buffers,
             ring_samples: setup.ring,

@@ -65,7 +65,12 @@ pub(super) fn how(experiment: &Experiment, pump: Option<&str>) -> String {
     let ours = || format!("at most {} bit/s", grouped(telephone.max_rate.bits_per_second().into()));
     let pump = pump.map_or_else(ours, str::to_owned);
     let far_end = far_end_name(experiment.far_end);
-    let mut text = format!("line: {pump}, {noise}, {echo}, {law}; far end: {far_end}\n");
+    let clock = match telephone.drift_ppm {
+        0 => String::new(),
+        ppm if ppm > 0 => format!(", its clock {ppm} ppm faster"),
+        ppm => format!(", its clock {} ppm slower", -ppm),
+    };
+    let mut text = format!("line: {pump}, {noise}, {echo}, {law}; far end: {far_end}{clock}\n");
     text += &calling_end(experiment);
     if let Some(slot) = experiment.slot {
         let _ = writeln!(text, "its processor: {} of every {}", format_ns(slot.runtime_ns), format_ns(slot.period_ns));
