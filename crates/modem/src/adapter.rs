@@ -35,15 +35,42 @@ pub enum Late {
     DropStale,
 }
 
+/// A moment of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The receiver is lifted.
+    Lifted,
+    /// The far end answers.
+    Answered,
+    /// Both ends are linked.
+    Linked,
+}
+
 /// Times in which the processor does nothing for the modem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stalls {
     /// How long each lasts, ns.
     pub length_ns: u64,
-    /// Each stretch of this length contains one, at a random point, ns. It is longer than a stall.
+    /// Each stretch of this length contains one, ns. It is longer than a stall.
     pub every_ns: u64,
+    /// Where in its stretch it begins, ns; `None`: at a random point.
+    pub at_ns: Option<u64>,
+    /// When the first stretch begins.
+    pub from: Moment,
     /// How many there are; `None`: as many as there is time for.
     pub max_count: Option<u64>,
+}
+
+impl Stalls {
+    /// One of this length in each stretch of that, at a random point, once both ends are linked.
+    pub const fn every(length_ns: u64, every_ns: u64) -> Stalls {
+        Stalls { length_ns, every_ns, at_ns: None, from: Moment::Linked, max_count: None }
+    }
+
+    /// A single one, which begins so long after a moment.
+    pub const fn once(length_ns: u64, from: Moment, at_ns: u64) -> Stalls {
+        Stalls { length_ns, every_ns: at_ns + length_ns + 1, at_ns: Some(at_ns), from, max_count: Some(1) }
+    }
 }
 
 /// A recurring part of the processor: so much of each period, ns. At other times there is nothing.
@@ -80,9 +107,9 @@ impl Cpu {
         Cpu { slot, phase_ns, stalls, origin_ns: None, random, stretch: 0, stall: (u64::MAX, u64::MAX), met: 0 }
     }
 
-    /// From now on stalls come.
-    pub fn begin_stalls(&mut self, now_ns: u64) {
-        if let (Some(stalls), None) = (self.stalls, self.origin_ns) {
+    /// This moment of the call has come: if stalls begin with it, they come from now on.
+    pub fn begin_stalls(&mut self, moment: Moment, now_ns: u64) {
+        if let (Some(stalls), None) = (self.stalls.filter(|stalls| stalls.from == moment), self.origin_ns) {
             self.origin_ns = Some(now_ns);
             self.stall = self.draw(stalls, now_ns);
         }
@@ -92,9 +119,9 @@ impl Cpu {
         if stalls.max_count.is_some_and(|max| self.stretch >= max) {
             return (u64::MAX, u64::MAX);
         }
-        let begin = origin_ns
-            + self.stretch * stalls.every_ns
-            + self.random.below(stalls.every_ns.saturating_sub(stalls.length_ns).max(1));
+        let within =
+            stalls.at_ns.unwrap_or_else(|| self.random.below(stalls.every_ns.saturating_sub(stalls.length_ns).max(1)));
+        let begin = origin_ns + self.stretch * stalls.every_ns + within;
         (begin, begin + stalls.length_ns)
     }
 
@@ -375,7 +402,7 @@ mod tests {
         let mut seen = 0;
         for sample in 0..samples {
             if time_of(sample) >= stalls_from_ns {
-                adapter.cpu.begin_stalls(time_of(sample));
+                adapter.cpu.begin_stalls(Moment::Linked, time_of(sample));
             }
             adapter.send(&mut |received, sent| {
                 seen += received.len() as u64;
@@ -397,7 +424,7 @@ mod tests {
             let late = if stale { Late::DropStale } else { Late::WorkOff };
             let setup = Setup { ring: 512, buffers, compute_ns, late };
             let slot = slot.map(|(runtime_ns, period_ns)| Slot { runtime_ns, period_ns });
-            let stalls = Stalls { length_ns: length, every_ns: every.max(length + 1), max_count: None };
+            let stalls = Stalls::every(length, every.max(length + 1));
             let (adapter, seen) = run(setup, Cpu::new(slot, Some(stalls), seed), samples, 0);
             let counted = adapter.counters();
             prop_assert_eq!(counted.arrived, samples / BLOCK as u64);
@@ -414,7 +441,7 @@ mod tests {
         assert_eq!(setup.slack_ns(), 10_660_000);
         let mut counted = Vec::new();
         for length_ms in [5, 10, 13, 20, 40, 59, 80, 200] {
-            let stalls = Stalls { length_ns: length_ms * 1_000_000, every_ns: 1_000_000_000, max_count: None };
+            let stalls = Stalls::every(length_ms * 1_000_000, 1_000_000_000);
             let cpu = Cpu::new(None, Some(stalls), length_ms);
             let (adapter, _) = run(setup, cpu, 40 * SAMPLE_RATE, 100_000_000);
             let counters = adapter.counters();

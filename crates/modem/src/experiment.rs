@@ -169,7 +169,7 @@ pub fn stall_table(
         };
         let Some(undisturbed) = row_of(None) else { return rows };
         for &length_ns in lengths_ns {
-            let stalls = Stalls { length_ns, every_ns: STALLED_WITHIN_NS, max_count: Some(1) };
+            let stalls = Stalls { max_count: Some(1), ..Stalls::every(length_ns, STALLED_WITHIN_NS) };
             let Some(attempts) = row_of(Some(stalls)) else { return rows };
             rows.push(row(length_ns, direction, &attempts, &undisturbed));
         }

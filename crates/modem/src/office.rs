@@ -4,7 +4,7 @@
 //! other end is busy or has hung up) comes as a [`Signal`] and not in tones.
 
 use crate::SAMPLE_RATE;
-use crate::adapter::{Adapter, BLOCK, Counters, time_of};
+use crate::adapter::{Adapter, BLOCK, Counters, Moment, time_of};
 use crate::station::{CallRecord, Signal, Station};
 use crate::subscriber::Subscriber;
 use crate::tones::{Exchange, Progress};
@@ -193,7 +193,7 @@ impl<S: Subscriber> Office<S> {
         }
         let is_linked = self.ports[0].station.is_connected();
         if let Some(adapter) = self.ports[0].adapter.as_mut().filter(|_| is_linked) {
-            adapter.cpu.begin_stalls(time_of(self.samples));
+            adapter.cpu.begin_stalls(Moment::Linked, time_of(self.samples));
         }
     }
 

@@ -113,7 +113,7 @@ mod tests {
     use punctual_random::Random;
 
     fn plan(direction: Direction, stall_ms: u64) -> Plan {
-        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, max_count: None };
+        let stalls = Stalls::every(stall_ms * 1_000_000, 3_000_000_000);
         Plan {
             direction,
             far_end: FarEnd::Pool,

@@ -5,7 +5,7 @@
 //! same bytes.
 
 use crate::SAMPLE_RATE;
-use crate::adapter::{Adapter, BLOCK, Cpu, Setup, Slot, Stalls, time_of};
+use crate::adapter::{Adapter, BLOCK, Cpu, Moment, Setup, Slot, Stalls, time_of};
 use crate::arq::{Options, Side, State};
 use crate::end::{Caller, End, Pump};
 use crate::tones::{Exchange, Progress};
@@ -56,7 +56,7 @@ pub struct Plan {
     pub setup: Setup,
     /// Its part of the processor; `None`: the whole of it.
     pub slot: Option<Slot>,
-    /// Its stalls, from the moment at which both ends are linked.
+    /// Its stalls.
     pub stalls: Option<Stalls>,
     /// Options of the link.
     pub link: Options,
@@ -176,6 +176,7 @@ impl<P: Pump> Call<P> {
             course: Course::default(),
             noted: [0; 3],
         };
+        call.adapter.cpu.begin_stalls(Moment::Lifted, 0);
         let (sender, _) = call.ends();
         sender.link.arq.send(bytes);
         sender.link.arq.close();
@@ -210,6 +211,7 @@ impl<P: Pump> Call<P> {
                 // The far end's blocks begin with the line's.
                 Progress::Connected if self.sample.is_multiple_of(BLOCK as u64) => {
                     self.answered = Some(self.sample);
+                    self.adapter.cpu.begin_stalls(Moment::Answered, time_of(self.sample));
                     self.caller.answered();
                     None
                 }
@@ -246,7 +248,7 @@ impl<P: Pump> Call<P> {
         self.received.extend(arrived);
         if is_linked && self.linked.is_none() {
             self.linked = Some(sample);
-            self.adapter.cpu.begin_stalls(time_of(sample));
+            self.adapter.cpu.begin_stalls(Moment::Linked, time_of(sample));
         }
         if self.received.len() >= length && self.linked.is_some() {
             self.complete.get_or_insert(sample);
@@ -399,7 +401,7 @@ mod tests {
             count in 0..20_000usize,
         ) {
             let mut plan = plan();
-            plan.stalls = Some(Stalls { length_ns: length, every_ns: 3_000_000_000, max_count: None });
+            plan.stalls = Some(Stalls::every(length, 3_000_000_000));
             if upload {
                 plan.direction = Direction::Upload;
             }

@@ -351,7 +351,7 @@ fn stalls(text: &str) -> Result<Stalls, String> {
             "`{text}`: a stall must fit into the time after the @, which is at most 1 h: write 60ms@10s"
         ));
     }
-    Ok(Stalls { length_ns, every_ns, max_count: None })
+    Ok(Stalls::every(length_ns, every_ns))
 }
 
 fn slots(text: &str) -> Result<Slot, String> {

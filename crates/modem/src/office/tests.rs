@@ -17,7 +17,7 @@ struct Terminals {
 impl Terminals {
     fn new(stall_ms: u64) -> Terminals {
         let telephone = Telephone::default();
-        let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 3_000_000_000, max_count: None };
+        let stalls = Stalls::every(stall_ms * 1_000_000, 3_000_000_000);
         let setup = Setup::default();
         let adapter = (stall_ms > 0).then(|| Adapter::new(setup, Cpu::new(None, Some(stalls), 3)));
         let delay = if adapter.is_some() { setup.buffers } else { 1 };

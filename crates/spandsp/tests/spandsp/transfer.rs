@@ -7,7 +7,7 @@ use punctual_spandsp::{Library, Resampled, V22bis};
 
 /// Sends 2,000 bytes twice over V.22bis, with stalls of this length every 4 s.
 fn sent(library: &'static Library, stall_ms: u64) -> Transfer {
-    let stalls = Stalls { length_ns: stall_ms * 1_000_000, every_ns: 4_000_000_000, max_count: None };
+    let stalls = Stalls::every(stall_ms * 1_000_000, 4_000_000_000);
     let experiment = Experiment { attempts: 2, stalls: (stall_ms > 0).then_some(stalls), ..Experiment::default() };
     let bytes: Vec<u8> = (0..2_000u32).map(|place| ((place * place) >> 3) as u8).collect();
     let end = |calls| V22bis::new(library, calls).map(Resampled::new);
