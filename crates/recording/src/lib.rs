@@ -123,6 +123,7 @@ pub use interactions::interaction::{
     BEGAN_BEFORE, FULL_PACE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, OWN_PACE, START,
 };
 pub use interactions::outcome::Outcome;
+pub use interactions::waits::{under_way_ns, waits_ns};
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, LoggedThread,
     MAX_LOGGED_THREADS, MarkCounts, count_log_rows, for_each_log_row, is_log, read_log_document,

@@ -4,7 +4,7 @@
 //! * [`run_load`]: a load by itself, to see what it gets done.
 //! * [`sweep`]: the same what-if at every point of a grid, resumable and in shards.
 //! * [`check`]: an idle recording and a loaded one, and what both mean for common devices.
-//! * [`alternate`]: two sides measured in turn; [`open_side`] and [`open_input_side`]: recordings read for a comparison.
+//! * [`alternate`]: two sides measured in turn; [`type_at_paces`]: one script typed at two paces; [`open_side`] and [`open_input_side`]: recordings read for a comparison.
 //! * [`device`]: soft devices in their contexts, and what they do to a bystander.
 //! * [`idle`]: loops that want their CPU all the time, and what took it from them.
 //! * [`lab`]: the same command on several kernels, each in a guest whose clock counts instructions.
@@ -37,6 +37,7 @@ pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
 pub use compare::inputs::{are_of_inputs, open_input_side};
+pub use compare::paces::{AtPaces, PacesPlan, type_at_paces};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side, side_directory};
 pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};

@@ -21,9 +21,13 @@ pub(crate) struct InteractArguments {
     /// object, python3, slides, typing, vim, word [default: the one with the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
-    /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script
-    #[arg(long, value_enum, default_value = "human")]
-    pub(crate) pace: PaceName,
+    /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script; two, such as
+    /// human,full, are compared
+    #[arg(long, value_enum, value_name = "PACE", default_value = "human", value_delimiter = ',')]
+    pub(crate) pace: Vec<PaceName>,
+    /// How many times to type at each of two paces, in turn [default: 1]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) repeat: Option<u32>,
     /// The seed of the pauses: the same number gives the same pauses
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     pub(crate) seed: u64,
@@ -34,7 +38,7 @@ pub(crate) struct InteractArguments {
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
     /// Watch somebody use a program in a terminal or an X11 window, by its process or name; no input is generated
-    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "seed", "via", "display", "no_bpf"])]
+    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "repeat", "seed", "via", "display", "no_bpf"])]
     pub(crate) attach: Option<String>,
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]
@@ -52,7 +56,8 @@ pub(crate) struct InteractArguments {
     /// Write a trace for Perfetto
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// The recording to write [default: interact-DATE-TIME.punctual in the current directory]
+    /// The recording to write [default: interact-DATE-TIME.punctual in the current directory]; with two paces, a directory for
+    /// the recordings
     #[arg(short, long, value_name = "NAME.punctual")]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress

@@ -133,7 +133,7 @@ pub(super) const SCREENS: &[(&str, Screen)] = &[
         &[
             ("via", "At a terminal, pty, or in a window: x11, wayland"),
             ("script", "What is typed: bash, editor, less, vim, ..."),
-            ("pace", "human, full or recorded [default: human]"),
+            ("pace", "human, full, recorded, or two to compare"),
             ("limit", "Exit with 2 beyond these: key:p99=16ms"),
             ("attach", "Watch somebody's own use of a running program"),
             OUTPUT,

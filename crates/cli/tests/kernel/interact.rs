@@ -216,6 +216,45 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
 }
 
 #[test]
+fn at_two_paces_the_same_is_typed_in_turn_and_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let script =
+        "name = \"few\"\n[pace]\nmedian = \"60ms\"\n[[step]]\ntype = \"abcdefghij\"\n[[step]]\nkey = \"enter\"\n";
+    std::fs::write(directory.path().join("few.toml"), script).unwrap();
+    let words =
+        ["interact", "-q", "--json", "--no-bpf", "--pace", "human,full", "--repeat", "2", "--script", "few.toml"];
+    let output = run(directory.path(), &[&words[..], &["-o", "both", "--", "bash", "--norc"]].concat());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    assert_eq!((&answer["schema"], &answer["standing"]), (&"punctual.compare-interact/1".into(), &"other pace".into()));
+    assert_eq!((&answer["directory"], &answer["outcome"]), (&"both".into(), &"no verdict".into()));
+    for (side, pace) in [("a", "human"), ("b", "full")] {
+        let told = &answer[side];
+        assert_eq!((&told["pace"], &told["runs"], &told["inputs"]), (&pace.into(), &2.into(), &22.into()), "{told}");
+        assert!(told["waited_per_input_ns"].as_u64() > Some(0), "{told}");
+        let runs: Vec<Value> = ["01", "02"]
+            .iter()
+            .map(|number| {
+                let recording = format!("both/{pace}/{number}.punctual");
+                let report = run(directory.path(), &["report", &recording, "--json"]);
+                assert_eq!(code(&report), 0, "{}", stderr(&report));
+                json(&report)
+            })
+            .collect();
+        assert!(runs.iter().all(|run| run["pace"] == pace), "{pace}");
+        // Other pauses each time, and the same at both paces.
+        assert_eq!(runs.iter().map(|run| run["seed"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
+    }
+    // The same from the directories.
+    let again = run(directory.path(), &["compare", "both/human", "both/full", "--json"]);
+    let again = json(&again);
+    assert!(again["directory"].is_null() && again["verdict"] == answer["verdict"], "{again}");
+    assert_eq!((&again["kinds"], &again["a"]), (&answer["kinds"], &answer["a"]));
+    let there = run(directory.path(), &[&words[..], &["-o", "both", "--", "bash", "--norc"]].concat());
+    assert!(code(&there) == 1 && json(&there)["error"].to_string().contains("already exists"), "{}", stdout(&there));
+}
+
+#[test]
 fn nothing_of_the_program_is_left_after_a_kill() {
     let directory = tempfile::tempdir().unwrap();
     let script = "name = \"x\"\n[[step]]\nthink = \"30s\"\n[[step]]\ntype = \"a\"\n";

@@ -20,7 +20,8 @@ use std::collections::BTreeSet;
 /// its own.
 ///
 /// # Errors
-/// If the sides were not used in the same way, or have no kind of input in common of which every run saw enough.
+/// If the sides were not used in the same way, or at one pace and have no kind of input in common of which every run saw
+/// enough.
 pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, Error> {
     comparable(a, b)?;
     let [times_a, times_b] = [a, b].map(|side| began(side.runs.iter().map(|run| &run.document)));
@@ -29,7 +30,8 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     let groups: BTreeSet<&Group> = a.runs.iter().chain(&b.runs).flat_map(|run| run.groups.keys()).collect();
     let (labels, kinds): (Vec<&Group>, Vec<&Group>) = groups.into_iter().partition(|group| group.label.is_some());
     let ((kinds, absent), (labels, _)) = (pairs(a, b, kinds), pairs(a, b, labels));
-    if kinds.is_empty() {
+    // At another pace, what there is to say may be of all inputs together.
+    if kinds.is_empty() && standing != Standing::OtherPace {
         return Err(Error(format!(
             "{} and {} have no kind of input of which every run saw at least {}: there is nothing to compare",
             a.name,

@@ -29,10 +29,20 @@ pub struct InputSummary {
     pub runs: usize,
     /// The program and its arguments; several if they differ.
     pub program: String,
+    /// The pace at which it was used.
+    pub pace: String,
     /// Inputs that were put in, except those that were there before anybody looked.
     pub inputs: u64,
     /// How many of them were seen.
     pub seen: u64,
+    /// How many the program took together with a later one.
+    pub merged: u64,
+    /// Half of them were seen within this time, ns, those that were taken together with a later one when that one was;
+    /// `None` if fewer than six were.
+    pub until_seen_ns: Option<u64>,
+    /// For how long any of them was waited for, ns, for each that was seen, alone or with a later one: what overlaps counts
+    /// once. `None` if none was seen.
+    pub waited_per_input_ns: Option<u64>,
     /// From the first input of each run to its end, ns.
     pub lasted_ns: u64,
     /// How long inputs were waited for, ns.

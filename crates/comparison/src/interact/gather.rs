@@ -5,7 +5,8 @@ use super::parts::Split;
 use crate::figure::{Estimate, Figure};
 use crate::resample::{Stretches, bin, variance_of_sum};
 use punctual_recording::{
-    BEGAN_BEFORE, Distribution, Document, Interaction, InteractionDocument, InteractionPart, START,
+    BEGAN_BEFORE, Distribution, Document, Interaction, InteractionDocument, InteractionPart, START, under_way_ns,
+    waits_ns,
 };
 use std::collections::BTreeMap;
 
@@ -52,6 +53,8 @@ pub struct InputRun {
     pub(super) groups: BTreeMap<Group, RunGroup>,
     pub(super) lasted_ns: u64,
     pub(super) waited_ns: u64,
+    /// The same with inputs that were taken together with later ones, each until that one was seen.
+    pub(super) waits: Waits,
     /// CPU time of the program's threads from each input until the next one, ns in all, and for how many inputs it is known.
     pub(super) cpu_ns: u64,
     pub(super) cpu_inputs: u64,
@@ -60,6 +63,34 @@ pub struct InputRun {
     pub(super) wrong_sums: u64,
     /// Whether it says, for any input, where its time went.
     pub(super) has_parts: bool,
+}
+
+/// How long a run's inputs were waited for, with those that the program took together with later ones: at another pace
+/// that may be nearly all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Waits {
+    pub(super) all: Distribution,
+    pub(super) merged: u64,
+    /// For how long any was under way, ns: what overlaps counts once.
+    pub(super) under_way_ns: u64,
+}
+
+impl Waits {
+    fn of(inputs: &mut [Interaction]) -> Waits {
+        inputs.sort_by_key(|input| input.number);
+        let measured = inputs.iter().zip(waits_ns(inputs)).filter(|(input, _)| input.is_measured());
+        let mut waits = Waits::default();
+        let mut under_way = Vec::new();
+        for (input, wait_ns) in measured {
+            waits.merged += u64::from(input.merged_into.is_some());
+            if let Some(wait_ns) = wait_ns {
+                waits.all.record(wait_ns);
+                under_way.push((input.begin_ns, wait_ns));
+            }
+        }
+        waits.under_way_ns = under_way_ns(under_way);
+        waits
+    }
 }
 
 /// Takes a recording's inputs, then their parts.
@@ -76,6 +107,7 @@ pub struct GatherInputs {
 impl GatherInputs {
     /// For a recording with this document and these inputs.
     pub fn new(document: Document, summary: InteractionDocument, mut inputs: Vec<Interaction>) -> GatherInputs {
+        let waits = Waits::of(&mut inputs);
         inputs.sort_by_key(|input| (input.begin_ns, input.number));
         let began_before = inputs.iter().filter(|input| input.kind == BEGAN_BEFORE).count() as u64;
         inputs.retain(|input| input.kind != BEGAN_BEFORE);
@@ -91,6 +123,7 @@ impl GatherInputs {
                 groups: BTreeMap::new(),
                 lasted_ns,
                 waited_ns,
+                waits,
                 cpu_ns,
                 cpu_inputs,
                 began_before,

@@ -1,11 +1,12 @@
 //! What matters about sides of inputs besides their figures: whether they were used alike, and what a reader must know.
 
 use super::comparison::{GroupComparison, InputSide, InputSummary};
+use super::figures::MEDIAN;
 use super::gather::{Group, InputRun};
 use crate::differences::Difference;
 use crate::error::Error;
 use crate::standing::Standing;
-use punctual_recording::{EndReason, InteractionDocument, START, agreeing, counted, format_ns};
+use punctual_recording::{Distribution, EndReason, InteractionDocument, START, agreeing, counted, format_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// If a side saw this much less of its inputs than the other, the inputs that it did not see may be those that took
@@ -58,11 +59,17 @@ pub(super) fn summary(side: &InputSide) -> InputSummary {
         let kinds = run.groups.iter().filter(|(group, _)| group.label.is_none() && group.kind != START);
         kinds.map(|(_, own)| value(own)).fold(0, u64::saturating_add)
     };
+    let mut waits = Distribution::new();
+    side.runs.iter().for_each(|run| waits.add(&run.waits.all));
     InputSummary {
         name: side.name.clone(),
         runs: side.runs.len(),
         program: distinct(side, |summary| summary.program.join(" ")),
+        pace: distinct(side, |summary| summary.pace.clone()),
         inputs: sum(&|run| of_kinds(run, &|own| own.inputs)),
+        merged: sum(&|run| run.waits.merged),
+        until_seen_ns: waits.quantile(MEDIAN.level).filter(|_| waits.count() >= MEDIAN.needed),
+        waited_per_input_ns: sum(&|run| run.waits.under_way_ns).checked_div(waits.count()),
         seen: sum(&|run| of_kinds(run, &|own| own.seen)),
         lasted_ns: sum(&|run| run.lasted_ns),
         waited_ns: sum(&|run| run.waited_ns),
@@ -127,7 +134,8 @@ pub(super) fn notes(
             ));
         }
     }
-    notes.extend(cpu_of_each(&summary(a), &summary(b)));
+    // At two paces a table has it.
+    notes.extend(cpu_of_each(&summary(a), &summary(b)).filter(|_| standing != Standing::OtherPace));
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|group| group.kind.as_str()).collect();
         notes.push(format!(
@@ -143,7 +151,7 @@ pub(super) fn notes(
     notes
 }
 
-/// The CPU time of an input, if most inputs of a side have no latency: without pauses, a program takes many at once.
+/// The CPU time of an input, if most inputs of a side have no latency of their own, as without pauses.
 fn cpu_of_each(a: &InputSummary, b: &InputSummary) -> Option<String> {
     let is_mostly_unseen = |side: &InputSummary| side.seen.saturating_mul(2) < side.inputs;
     let [left, right] = [a.cpu_per_input_ns?, b.cpu_per_input_ns?].map(format_ns);

@@ -106,10 +106,61 @@ fn the_cpu_time_of_an_input_is_told_where_most_were_merged() {
     let (human, full) = (side("human", "human", true, 2_000_000), side("full", "full", false, 4_000_000));
     let found = compare_inputs(&human, &full).unwrap();
     assert_eq!((found.a.cpu_per_input_ns, found.b.cpu_per_input_ns), (Some(2_000_000), Some(1_000_000)));
-    let told = "an input took 2.00 ms of the program's CPU time on A and 1.00 ms on B";
-    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
-    let seen = compare_inputs(&human, &side("again", "human", true, 2_000_000)).unwrap();
-    assert!(!seen.notes.iter().any(|note| note.contains("CPU time")), "{:?}", seen.notes);
+    let notes_with = |a: &InputSide, pace: &str, is_seen: bool| -> Vec<String> {
+        let notes = compare_inputs(a, &side("again", pace, is_seen, 2_000_000)).unwrap().notes;
+        notes.into_iter().filter(|note| note.contains("CPU time")).collect()
+    };
+    let told = "an input took 1.00 ms of the program's CPU time on A and 500 us on B";
+    assert!(notes_with(&full, "full", false).concat().contains(told), "{:?}", notes_with(&full, "full", false));
+    assert!(notes_with(&human, "human", true).is_empty());
+    // At two paces a table has it.
+    assert!(notes_with(&human, "full", false).is_empty());
+}
+
+/// A run in which each Enter takes the keys before it with it, as without pauses: none of them is seen by itself.
+fn taken_together() -> Made {
+    let mut made = Machine::new(Process::Steady, 7).run(MINUTE_NS, ("enter", 0.0));
+    made.summary.pace = "full".to_owned();
+    let (first, last) = (made.inputs[1].begin_ns, made.inputs.len() as u32 - 1);
+    for input in made.inputs.iter_mut().filter(|input| input.kind != "start") {
+        // A microsecond apart; all are seen with the last one, 3 ms after the first.
+        input.begin_ns = first + 1_000 * u64::from(input.number);
+        if input.number == last {
+            input.seen_ns = Some(first + 3_000_000);
+        } else {
+            (input.seen_ns, input.merged_into) = (None, Some(input.number + 1));
+            input.outcome = Some(punctual_recording::Outcome::Merged);
+        }
+    }
+    made
+}
+
+#[test]
+fn what_was_taken_together_has_its_time_until_it_was_seen_and_its_share_of_the_work() {
+    let human = gathered(Machine::new(Process::Steady, 7).run(MINUTE_NS, ("enter", 0.0)));
+    let sides = [("human", human), ("full", gathered(taken_together()))];
+    let [human, full] = sides.map(|(name, run)| InputSide { name: name.to_owned(), runs: vec![run] });
+    let found = compare_inputs(&human, &full).unwrap();
+    assert_eq!((found.a.pace.as_str(), found.b.pace.as_str()), ("human", "full"));
+    let inputs = found.b.inputs;
+    assert_eq!((found.a.inputs, found.a.merged, found.b.merged), (inputs, 0, inputs - 1));
+    // At a person's pace nothing overlaps, so that each needs what it takes.
+    assert_eq!(found.a.waited_per_input_ns, Some(found.a.waited_ns / inputs));
+    // From the first to when all were seen: 3 ms less the microsecond after which the first began.
+    assert_eq!(found.b.waited_per_input_ns, Some(2_999_000 / inputs));
+    let until_seen = found.b.until_seen_ns.unwrap();
+    assert!((2_800_000..3_000_000).contains(&until_seen), "{until_seen}");
+    assert!(found.a.until_seen_ns.unwrap() < 1_000_000, "{:?}", found.a);
+}
+
+#[test]
+fn at_another_pace_nothing_but_all_inputs_may_be_compared() {
+    let mut sides = sides(Process::Steady, 1, 1, 0.0);
+    sides[1].runs[0].summary.pace = "full".to_owned();
+    sides[1].runs[0].groups.clear();
+    let found = compared(&sides);
+    assert!(found.kinds.is_empty() && found.labels.is_empty());
+    assert_eq!((found.standing, found.outcome), (Standing::OtherPace, Overall::NoDifference));
 }
 
 #[test]

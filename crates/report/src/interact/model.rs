@@ -3,12 +3,12 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks, waits_ns};
+use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks};
 use crate::NextStep;
 use crate::why::explain;
 use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, FULL_PACE, Interaction, InteractionDocument, Limit, OWN_PACE,
-    Outcome, START, agreeing, counted, printable, read_interactions,
+    Outcome, START, agreeing, counted, printable, read_interactions, waits_ns,
 };
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Latencies of inputs, summed up by kind and task, and what limits say about them.
 
 use punctual_forecast::interarrival::mean_and_deviation;
-use punctual_recording::{Distribution, Interaction, Limit, LimitSpec};
+use punctual_recording::{Distribution, Interaction, Limit, LimitSpec, waits_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Waiting up to this long goes unnoticed, ns, unless the user says otherwise: the paper's threshold (III.a, after
@@ -104,20 +104,6 @@ pub(super) fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
         }
     }
     tasks
-}
-
-/// How long each of these inputs, by their numbers, was waited for, ns: one that was taken together with a later one
-/// until that one was seen.
-pub(super) fn waits_ns(inputs: &[Interaction]) -> Vec<Option<u64>> {
-    let mut ends: Vec<Option<u64>> = inputs.iter().map(|input| input.seen_ns).collect();
-    // The later one may itself be one of those.
-    for (at, input) in inputs.iter().enumerate().rev() {
-        let place = |number: u32| inputs.binary_search_by_key(&number, |one| one.number).ok();
-        if let Some(later) = input.merged_into.and_then(place) {
-            ends[at] = ends[later];
-        }
-    }
-    inputs.iter().zip(ends).map(|(input, end_ns)| Some(end_ns?.saturating_sub(input.begin_ns))).collect()
 }
 
 /// What a limit on a kind of input judges: also those that were taken together with a later one, because a program that

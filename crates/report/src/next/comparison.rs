@@ -8,7 +8,7 @@ use punctual_comparison::interact::InputComparison;
 use punctual_comparison::{
     Comparison, CountComparison, Counted, MIN_RUNS, Outcome as Difference, Overall, Shared, Standing,
 };
-use punctual_recording::{Document, Followed, Provenance, printable};
+use punctual_recording::{Document, FULL_PACE, Followed, Provenance, printable};
 
 /// After a comparison: runs measured in turn if these cannot tell, otherwise what delays B, or still does. `first` are
 /// recordings of A and of B, if there are any, and `directories` those that hold all of a side's; `evidence` is the recording
@@ -347,10 +347,13 @@ pub fn after_interact_comparison(
         );
         return vec![NextStep::new(&purpose, format!("punctual compare {} {}", shell_word(a), shell_word(b)))];
     }
-    let slower = first[usize::from(comparison.outcome != Overall::Better)];
+    let [a_is_full, b_is_full] = [&comparison.a, &comparison.b].map(|side| side.pace == FULL_PACE);
+    // Without pauses, what is long is what came together.
+    let is_b = if a_is_full == b_is_full { comparison.outcome != Overall::Better } else { a_is_full };
+    let shown = first[usize::from(is_b)];
     vec![NextStep::new(
         "shows the longest inputs and what each was spent on",
-        format!("punctual report {}", shell_word(slower)),
+        format!("punctual report {}", shell_word(shown)),
     )]
 }
 

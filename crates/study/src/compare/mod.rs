@@ -2,6 +2,7 @@
 
 mod evidence;
 pub(crate) mod inputs;
+pub(crate) mod paces;
 
 use crate::{StudyError, record_under_watched};
 use punctual_comparison::{
@@ -149,14 +150,14 @@ fn measure(
     let outcome =
         record_under_watched(plan, &side.load, &mut |_| !interrupted(), &mut |observation| observe(turn, observation))?;
     if let Some(failure) = outcome.document.provenance.load.failure.filter(|_| !alternation.ignore_failure) {
-        leave_out(alternation, turn);
+        leave_out(&alternation.directory, &side_directory(turn.side), turn);
         return Err(StudyError::LoadFailed(failure));
     }
     let ended = outcome.document.ended.as_ref().map(|ended| ended.reason);
     let is_whole = ended != Some(EndReason::Interrupted);
     let is_wanted = is_whole || (is_first && outcome.document.counters.wakeups > 0);
     if !is_wanted {
-        leave_out(alternation, turn);
+        leave_out(&alternation.directory, &side_directory(turn.side), turn);
     }
     Ok(Measured {
         recording: is_wanted.then_some(output),
@@ -165,10 +166,9 @@ fn measure(
 }
 
 /// Puts a recording that is not compared where a later comparison of the directories does not find it either.
-fn leave_out(alternation: &Alternation, turn: Turn) {
-    let side = side_directory(turn.side);
-    let aside = Directory::make(&alternation.directory.join("left-out"));
-    let own = Directory::make(&alternation.directory.join(&side));
+fn leave_out(directory: &Path, side: &str, turn: Turn) {
+    let aside = Directory::make(&directory.join("left-out"));
+    let own = Directory::make(&directory.join(side));
     // If that fails it stays where it is, and nothing is lost.
     if let (Ok(aside), Ok(own)) = (aside, own) {
         let _ = own.hand_over(&recording_name(turn), &aside, &format!("{side}-{}", recording_name(turn)));

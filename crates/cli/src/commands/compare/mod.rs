@@ -1,6 +1,6 @@
 //! `punctual compare`.
 
-mod inputs;
+pub(super) mod inputs;
 mod loads;
 
 use super::artifacts::Artifacts;

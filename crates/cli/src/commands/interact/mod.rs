@@ -2,6 +2,7 @@
 
 mod attach;
 mod learn;
+mod paces;
 
 use super::artifacts::{self, Artifacts};
 use super::install::{self, Wanted};
@@ -12,7 +13,7 @@ use crate::signals::Interrupted;
 use anyhow::ensure;
 use punctual_device::{did_you_mean, nearest};
 use punctual_interact::script::{KINDS, Script, default_for, names, shipped};
-use punctual_interact::{InteractPlan, PaceMode, Via, interact};
+use punctual_interact::{InteractPlan, Via, interact};
 use punctual_kernel::capabilities::find_program;
 use punctual_load::missing;
 use punctual_recording::{Document, InteractionDocument, Recording, START, required_interaction_document};
@@ -46,7 +47,11 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
         let what = "-D goes with --attach: a script has its own length";
         return Err(Usage(what.to_owned()).into());
     }
+    paces::check(arguments)?;
     let plan = plan(arguments)?;
+    if let [one, other] = arguments.pace[..] {
+        return paces::run(arguments, [one, other], plan, output);
+    }
     let interrupted = Interrupted::watch();
     let mut progress = StepProgress::new(arguments.quiet, "interact");
     let median = Duration::from_nanos(plan.script.pace.median_ns);
@@ -66,7 +71,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     let script = script(arguments)?;
     can_be_used(&script, arguments)?;
     check_kinds(arguments, Some(&script))?;
-    if arguments.pace == PaceName::Recorded && !script.has_recorded_pauses() {
+    if arguments.pace.contains(&PaceName::Recorded) && !script.has_recorded_pauses() {
         let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
         return Err(Usage(what.to_owned()).into());
     }
@@ -77,11 +82,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
     Ok(InteractPlan {
         via: via(arguments)?,
         script,
-        pace: match arguments.pace {
-            PaceName::Human => PaceMode::Human,
-            PaceName::Full => PaceMode::Full,
-            PaceName::Recorded => PaceMode::Recorded,
-        },
+        pace: paces::mode(arguments.pace.first().copied().unwrap_or(PaceName::Human)),
         seed: arguments.seed,
         program: arguments.program.clone(),
         bpf: !arguments.no_bpf,

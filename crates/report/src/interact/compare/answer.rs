@@ -38,6 +38,9 @@ pub struct CompareInteractAnswer<'a> {
     runs_needed: Option<usize>,
     in_turn: bool,
     notes: &'a [String],
+    /// Where the recordings of both sides are, if this command made them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
     a: SideRow<'a>,
     b: SideRow<'a>,
     /// By kind of input, those that differ first; their intervals hold together.
@@ -64,12 +67,18 @@ impl<'a> CompareInteractAnswer<'a> {
             runs_needed: comparison.runs_needed,
             in_turn: comparison.is_paired,
             notes: &comparison.notes,
+            directory: None,
             a: SideRow::new(&comparison.a),
             b: SideRow::new(&comparison.b),
             kinds: comparison.kinds.iter().map(GroupRow::new).collect(),
             labels: comparison.labels.iter().map(GroupRow::new).collect(),
             differences: comparison.differences.iter().map(DifferenceRow::new).collect(),
         }
+    }
+
+    /// The same, with where the recordings are that this command made.
+    pub fn with_directory(self, directory: Option<String>) -> CompareInteractAnswer<'a> {
+        CompareInteractAnswer { directory, ..self }
     }
 }
 
@@ -84,9 +93,17 @@ impl Answer for CompareInteractAnswer<'_> {
 struct SideRow<'a> {
     name: &'a str,
     program: &'a str,
+    pace: &'a str,
     runs: usize,
     inputs: u64,
     seen: u64,
+    /// Taken together with a later one.
+    merged: u64,
+    /// Half of the inputs were seen within this time, those that were taken together with a later one when that one was;
+    /// `null` if fewer than six were.
+    until_seen_ns: Option<u64>,
+    /// For how long any input was waited for, for each that was seen; `null` if none was.
+    waited_per_input_ns: Option<u64>,
     /// From the first input of each run to its end.
     lasted_ns: u64,
     waited_ns: u64,
@@ -99,9 +116,13 @@ impl<'a> SideRow<'a> {
         SideRow {
             name: &side.name,
             program: &side.program,
+            pace: &side.pace,
             runs: side.runs,
             inputs: side.inputs,
             seen: side.seen,
+            merged: side.merged,
+            until_seen_ns: side.until_seen_ns,
+            waited_per_input_ns: side.waited_per_input_ns,
             lasted_ns: side.lasted_ns,
             waited_ns: side.waited_ns,
             cpu_per_input_ns: side.cpu_per_input_ns,

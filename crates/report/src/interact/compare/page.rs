@@ -33,8 +33,10 @@ pub fn interact_comparison_page(comparison: &InputComparison, a: &InputSide, b: 
             side.runs.iter().enumerate().map(move |(at, run)| (format!("{label}{}", at + 1), &run.document))
         })
         .collect();
-    let mut sections: Vec<Section> = comparison.has_limits().then(|| ratios(comparison)).into_iter().collect();
-    sections.push(kinds(comparison));
+    let mut sections: Vec<Section> = paces(comparison).into_iter().collect();
+    let has_kinds = !comparison.kinds.is_empty();
+    sections.extend((has_kinds && comparison.has_limits()).then(|| ratios(comparison)));
+    sections.extend(has_kinds.then(|| kinds(comparison)));
     sections.extend(parts(comparison));
     sections.extend(labels(comparison));
     sections.push(sides(comparison, &runs));
@@ -48,6 +50,29 @@ pub fn interact_comparison_page(comparison: &InputComparison, a: &InputSide, b: 
         sections,
         report: json(&CompareInteractAnswer::new(comparison, next.to_vec(), 0)),
     }
+}
+
+/// Both paces side by side, if that is what differs.
+fn paces(comparison: &InputComparison) -> Option<Section> {
+    let row = |label: &str, side: &InputSummary| {
+        let counts = [side.inputs, side.merged].map(|count| Value::Count(Some(count)));
+        let times = [side.until_seen_ns, side.waited_per_input_ns, side.cpu_per_input_ns].map(Value::Ns);
+        [Value::text(format!("{label}: {}", side.pace))].into_iter().chain(counts).chain(times).collect()
+    };
+    let numbers = ["inputs", "with a later one", "half seen within us", "needed for each us", "CPU time of each us"];
+    let table = Table {
+        caption: "Both paces".into(),
+        columns: [Column::words("pace")].into_iter().chain(numbers.map(Column::numbers)).collect(),
+        rows: vec![row("A", &comparison.a), row("B", &comparison.b)],
+    };
+    (comparison.standing == Standing::OtherPace).then(|| Section {
+        id: "paces".into(),
+        title: "At either pace".into(),
+        lead: "All inputs but the start. One that the program took together with a later one was seen when that was; what \
+             overlaps counts once in the time needed for each."
+            .into(),
+        blocks: vec![Block::Table(table)],
+    })
 }
 
 fn ratios(comparison: &InputComparison) -> Section {

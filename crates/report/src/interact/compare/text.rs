@@ -4,6 +4,7 @@ use super::words::{cause_in_words, difference, label_in_words, limits, signed, v
 use crate::compare::difference_table;
 use crate::layout::{agreeing, as_fine_percent, counted, fitting, table};
 use crate::verdict::interact::compare::inputs_verdict;
+use punctual_comparison::Standing;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, InputSummary, Parts};
 use punctual_recording::format_ns;
 use std::fmt::Write as _;
@@ -24,16 +25,12 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
     for (label, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(text, "{label}  {}", side_line(side));
     }
-    let _ = writeln!(
-        text,
-        "\nFrom input to seen by kind of input{}\n\n{}",
-        if comparison.has_limits() { "; all limits of B - A hold at once with 95 % probability" } else { "" },
-        figures_table(
-            &comparison.kinds,
-            |group| group.group.kind.clone(),
-            |group| { group.figures.iter().chain(&group.waiting).collect() }
-        )
-    );
+    if comparison.standing == Standing::OtherPace {
+        let _ = writeln!(text, "\n{}", paces_table(comparison));
+    }
+    if !comparison.kinds.is_empty() {
+        kinds(&mut text, comparison);
+    }
     let nothing = comparison.different().next().is_none();
     for kind in comparison.different().take(SPLIT).chain(comparison.nearest().filter(|_| nothing)) {
         parts(&mut text, kind);
@@ -56,6 +53,19 @@ pub fn interact_comparison_text(comparison: &InputComparison) -> String {
     text
 }
 
+fn kinds(text: &mut String, comparison: &InputComparison) {
+    let _ = writeln!(
+        text,
+        "\nFrom input to seen by kind of input{}\n\n{}",
+        if comparison.has_limits() { "; all limits of B - A hold at once with 95 % probability" } else { "" },
+        figures_table(
+            &comparison.kinds,
+            |group| group.group.kind.clone(),
+            |group| { group.figures.iter().chain(&group.waiting).collect() }
+        )
+    );
+}
+
 fn side_line(side: &InputSummary) -> String {
     format!(
         "{}: {}, {}, {} of {} seen, waited {} of {} ({})",
@@ -68,6 +78,23 @@ fn side_line(side: &InputSummary) -> String {
         format_ns(side.lasted_ns),
         as_fine_percent(side.waited_ns, side.lasted_ns)
     )
+}
+
+/// Both paces side by side, over all inputs but the start.
+fn paces_table(comparison: &InputComparison) -> String {
+    let row = |label: &str, side: &InputSummary| {
+        let time = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), format_ns);
+        vec![
+            format!("{label} {}", fitting(&side.pace, 20)),
+            side.inputs.to_string(),
+            side.merged.to_string(),
+            time(side.until_seen_ns),
+            time(side.waited_per_input_ns),
+            time(side.cpu_per_input_ns),
+        ]
+    };
+    let header = ["pace", "inputs", "with a later one", "half seen within", "needed for each", "CPU time of each"];
+    table(&header, 1..6, [row("A", &comparison.a), row("B", &comparison.b)])
 }
 
 fn figures_table(

@@ -6,7 +6,7 @@ use crate::verdict::compare::wanting;
 use punctual_blame::Kind;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, Parts};
 use punctual_comparison::{Outcome, Overall, Standing, WORTH_THE_NAME};
-use punctual_recording::{START, agreeing, counted, format_ns};
+use punctual_recording::{START, agreeing, counted, format_ns, grouped};
 
 /// How many kinds the verdict mentions.
 const SPOKEN: usize = 3;
@@ -24,7 +24,11 @@ const WIDE: f64 = 2.0;
 
 /// The verdict. It says *worse* and *better* only of systems.
 pub(crate) fn inputs_verdict(comparison: &InputComparison) -> String {
-    let mut words = died(comparison) + beginning(comparison);
+    let mut words = died(comparison) + &at_paces(comparison);
+    if comparison.kinds.is_empty() {
+        return words + "No kind of input was seen often enough at both paces to be compared.";
+    }
+    words += beginning(comparison);
     let different: Vec<&GroupComparison> = comparison.different().collect();
     if !comparison.has_limits() {
         words += &what_they_had(comparison);
@@ -56,6 +60,24 @@ fn died(comparison: &InputComparison) -> String {
         format!("{label} was ended by a signal in {} of {of}{rest}. ", side.ended_by_signal)
     });
     died.collect()
+}
+
+/// What became of all inputs at either pace, if that is what differs, with a space after it: a program that takes them
+/// together is through with each sooner, and each is seen later.
+fn at_paces(comparison: &InputComparison) -> String {
+    if comparison.standing != Standing::OtherPace {
+        return String::new();
+    }
+    let told = [("A", "the program", &comparison.a), ("B", "it", &comparison.b)].map(|(label, program, side)| {
+        let at = format!("At the pace {} ({label}) {program}", shortened(&side.pace, MAX_SHOWN));
+        let Some(needed) = side.waited_per_input_ns else { return format!("{at} answered no input. ") };
+        let together = if side.merged == 0 { "none".to_owned() } else { grouped(side.merged) };
+        let (needed, all) = (format_ns(needed), counted(side.inputs, "input"));
+        let seen =
+            side.until_seen_ns.map(|ns| format!("; half were seen within {}", format_ns(ns))).unwrap_or_default();
+        format!("{at} needed {needed} for each and took {together} of {all} together with a later one{seen}. ")
+    });
+    told.concat()
 }
 
 fn beginning(comparison: &InputComparison) -> &'static str {
@@ -206,7 +228,7 @@ fn kind_in_words(kind: &str) -> String {
 mod tests {
     use super::*;
     use punctual_comparison::interact::{
-        Cause, GroupSide, INPUT_FIGURES, KindDifference, MEDIAN, PartDifference, WAITING,
+        Cause, GroupSide, INPUT_FIGURES, InputSummary, KindDifference, MEDIAN, PartDifference, WAITING,
     };
     use punctual_comparison::{Figure, Ratio, Verdict};
 
@@ -290,6 +312,63 @@ mod tests {
         assert!(small.ends_with(" would fit, where less than 5 % counts as no difference"), "{small}");
         let other_way = open(vec![figure(median, 1.2, 1.3, 1.4), figure(p90, 0.5, 0.6, 1.1)]);
         assert!(other_way.ends_with(", but its slowest differ the other way"), "{other_way}");
+    }
+
+    /// One run of each side at these paces, of which the start alone can be compared.
+    fn at_paces_of(a: InputSummary, b: InputSummary) -> InputComparison {
+        InputComparison {
+            a,
+            b,
+            outcome: Overall::NoDifference,
+            standing: Standing::OtherPace,
+            runs_needed: None,
+            kinds: vec![group(START, vec![figure(MEDIAN, 0.5, 1.3, 4.0)], Outcome::NoDifference, None)],
+            labels: Vec::new(),
+            differences: Vec::new(),
+            notes: Vec::new(),
+            is_paired: false,
+        }
+    }
+
+    fn paced(pace: &str, merged: u64, until_seen_ns: Option<u64>, waited_per_input_ns: Option<u64>) -> InputSummary {
+        InputSummary {
+            name: pace.to_owned(),
+            runs: 1,
+            program: "editor".to_owned(),
+            pace: pace.to_owned(),
+            inputs: 104,
+            seen: 104 - merged,
+            merged,
+            until_seen_ns,
+            waited_per_input_ns,
+            lasted_ns: 0,
+            waited_ns: 0,
+            cpu_per_input_ns: None,
+            ended_by_signal: 0,
+            not_put_in: 0,
+        }
+    }
+
+    #[test]
+    fn another_pace_begins_with_what_it_does_to_all_inputs() {
+        let human = paced("human", 0, Some(206_000), Some(231_000));
+        let full = paced("full", 96, Some(4_100_000), Some(52_100));
+        let mut comparison = at_paces_of(human.clone(), full);
+        let told = "At the pace human (A) the program needed 231 us for each and took none of 104 inputs together with a \
+                    later one; half were seen within 206 us. At the pace full (B) it needed 52.1 us for each and took 96 \
+                    of 104 inputs together with a later one; half were seen within 4.10 ms. In these two runs the start took 13.0 ms \
+                    with B and 10.0 ms with A. These runs say nothing of the programs: what differs is the pace at which \
+                    they were used.";
+        assert_eq!(inputs_verdict(&comparison), told);
+        comparison.kinds.clear();
+        let said = inputs_verdict(&comparison);
+        assert!(
+            said.ends_with("4.10 ms. No kind of input was seen often enough at both paces to be compared."),
+            "{said}"
+        );
+        let none = at_paces_of(human, paced("full", 0, None, None));
+        let said = inputs_verdict(&none);
+        assert!(said.contains("At the pace full (B) it answered no input. In these two runs "), "{said}");
     }
 
     #[test]
