@@ -1,8 +1,9 @@
 //! A program with a window that does a known thing for each key, draws, and logs it: what `tests/kernel/interact_x11.rs` holds
 //! the split and what is seen against.
 //!
-//! `interact_window LOG`: each line of the log is `key begin_ns part_ns drawn_ns`, the time in which the known thing was done, and
-//! when the server had drawn what came of it; `-` in place of the key where that cannot be told from something else.
+//! `interact_window LOG [releases]`: each line of the log is `key begin_ns part_ns drawn_ns`, the time in which the known thing was done, and
+//! when the server had drawn what came of it; `-` in place of the key where that cannot be told from something else. With `releases` it does the same once more
+//! when a key comes up; else nobody tells it of that.
 
 mod support;
 
@@ -43,16 +44,17 @@ struct Truth {
 }
 
 impl Truth {
-    fn open(log: File, server: Child) -> Truth {
+    fn open(log: File, server: Child, takes_releases: bool) -> Truth {
         let (connection, screen) = x11rb::connect(None).expect("there is a display");
         let setup = connection.setup();
         let (first_key, last_key) = (setup.min_keycode, setup.max_keycode);
         let screen = &setup.roots[screen];
         let window = connection.generate_id().expect("an id");
         let pencil = connection.generate_id().expect("an id");
+        let releases = if takes_releases { EventMask::KEY_RELEASE } else { EventMask::NO_EVENT };
         let wanted = CreateWindowAux::new()
             .background_pixel(screen.white_pixel)
-            .event_mask(EventMask::KEY_PRESS | EventMask::BUTTON_PRESS | EventMask::EXPOSURE);
+            .event_mask(EventMask::KEY_PRESS | EventMask::BUTTON_PRESS | EventMask::EXPOSURE | releases);
         let (parent, depth, copied) = (screen.root, x11rb::COPY_DEPTH_FROM_PARENT, x11rb::COPY_FROM_PARENT);
         let class = WindowClass::INPUT_OUTPUT;
         connection
@@ -124,8 +126,8 @@ impl Truth {
     fn wait_until(&mut self, until: Instant) -> bool {
         loop {
             match self.connection.poll_for_event() {
-                Ok(Some(Event::KeyPress(pressed))) => {
-                    let letter = self.letter(pressed.detail);
+                Ok(Some(Event::KeyPress(moved) | Event::KeyRelease(moved))) => {
+                    let letter = self.letter(moved.detail);
                     self.handle(letter, until);
                 }
                 Ok(Some(Event::ButtonPress(pressed))) => {
@@ -150,12 +152,13 @@ fn main() {
     if words.get(1).map(String::as_str) == Some("serve") {
         return serve(c"window-server");
     }
-    let [_, log] = &words[..] else { panic!("LOG") };
+    let [_, log, more @ ..] = &words[..] else { panic!("LOG [releases]") };
     name_thread(c"window");
     let own = std::env::current_exe().expect("this program");
     let mut command = Command::new(own);
     let server = command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut truth = Truth::open(File::create(log).expect("the log can be written"), server);
+    let takes_releases = more.first().is_some_and(|word| word == "releases");
+    let mut truth = Truth::open(File::create(log).expect("the log can be written"), server, takes_releases);
     let mut blink = Instant::now() + BLINK;
     while truth.wait_until(blink) {
         truth.draw(CURSOR);

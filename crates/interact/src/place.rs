@@ -5,7 +5,7 @@ use crate::compositor::Compositor;
 use crate::display::Display;
 use crate::display::shared::SharedDisplay;
 use crate::screen::Screen;
-use crate::script::{Act, Press, Script};
+use crate::script::{Press, Script};
 use crate::terminal::{Arrival, Terminal};
 use crate::track::{Input, Tracker};
 use punctual_kernel::Refused;
@@ -138,7 +138,7 @@ impl Place {
             Input { kind: press.kind.clone(), label: press.act.label(), task: task.to_owned(), ..Input::default() };
         if let Some(display) = &mut self.display {
             display.begin(&press.act);
-        } else if let Act::Key(key) = &press.act {
+        } else if let Some(key) = press.act.key() {
             self.bytes.clone_from(&key.bytes);
             input.bytes = key.bytes.len() as u64;
             input.ends_line = key.bytes.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 4));

@@ -52,6 +52,37 @@ pub struct InteractPlan {
     pub command_line: Vec<String>,
 }
 
+impl InteractPlan {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// [`InteractError::Setting`] with what cannot.
+    pub fn check(&self) -> Result<(), InteractError> {
+        let wrong = |what: String| Err(InteractError::Setting(what));
+        if self.pace == PaceMode::Recorded && !self.script.has_recorded_pauses() {
+            return wrong(
+                "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]".to_owned(),
+            );
+        }
+        if let (Via::Terminal, Some(place)) = (self.via, &self.script.wants_window) {
+            return wrong(format!("{place}: a terminal has no mouse: --via x11 or wayland gives the program a window"));
+        }
+        match self.via {
+            Via::Terminal if self.script.has_releases() => wrong(
+                "--releases: a terminal is told what is typed, and of no key that comes up: --via x11 or wayland gives the program \
+                 a window"
+                    .to_owned(),
+            ),
+            Via::UsersWindow if self.script.has_releases() => wrong(
+                "--releases: on your own display no key is held from one message to the next, because whatever ends punctual would leave \
+                 it held: leave out --display"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum InteractError {

@@ -42,15 +42,7 @@ pub fn interact(
     plan: &InteractPlan,
     observe: &mut dyn FnMut(&InteractProgress<'_>) -> Step,
 ) -> Result<(Document, InteractionDocument), InteractError> {
-    if plan.pace == PaceMode::Recorded && !plan.script.has_recorded_pauses() {
-        let what = "--pace recorded takes a script in which every key has its pause: give pauses = [\"150ms\", ...]";
-        return Err(InteractError::Setting(what.to_owned()));
-    }
-    if let (Via::Terminal, Some(place)) = (plan.via, &plan.script.wants_window) {
-        return Err(InteractError::Setting(format!(
-            "{place}: a terminal has no mouse: --via x11 or wayland gives the program a window"
-        )));
-    }
+    plan.check()?;
     let name = plan.program.first().map_or("", String::as_str);
     if find_program(name).is_none() {
         return Err(Refused::because(format!("starting `{name}`"), "there is no such executable program").into());
@@ -89,6 +81,7 @@ pub fn interact(
         ledger,
         delivered,
         random: Random(plan.seed),
+        held: Duration::ZERO,
         before: None,
         task: String::new(),
         inputs: 0,
@@ -121,6 +114,8 @@ struct Driver<'a> {
     /// With a display that others use too, what is on its way to the program.
     delivered: Option<Delivered>,
     random: Random,
+    /// For how long the last key was held, if it has come up since.
+    held: Duration,
     /// The last input, and what had been spent when it was put in.
     before: Option<(u32, Account)>,
     task: String,
@@ -201,11 +196,7 @@ impl Driver<'_> {
 
     fn press(&mut self, keys: &[Press]) -> Result<Option<Over>, InteractError> {
         for press in keys {
-            let pause = match (self.plan.pace, press.after) {
-                (PaceMode::Full, _) => Duration::ZERO,
-                (PaceMode::Recorded, Some(after)) => after,
-                _ => self.plan.script.pace.pause(&mut self.random),
-            };
+            let pause = self.pause_before(press);
             if let Some(over) = self.pause(pause)? {
                 return Ok(Some(over));
             }
@@ -214,6 +205,23 @@ impl Driver<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// How long to wait before an input: from key to key as long as anybody does, of which the first one is held for a while.
+    fn pause_before(&mut self, press: &Press) -> Duration {
+        let pace = self.plan.script.pace;
+        if self.plan.pace == PaceMode::Full {
+            return Duration::ZERO;
+        }
+        if press.act.is_release() {
+            self.held = pace.hold(&mut self.random);
+            return self.held;
+        }
+        let pause = match (self.plan.pace, press.after) {
+            (PaceMode::Recorded, Some(after)) => after,
+            _ => pace.pause(&mut self.random),
+        };
+        pause.saturating_sub(std::mem::take(&mut self.held))
     }
 
     /// Waits for a window to type into: what a program without one is typed, nobody takes. A display that others use too is

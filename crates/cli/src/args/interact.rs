@@ -21,6 +21,10 @@ pub(crate) struct InteractArguments {
     /// object, python3, slides, typing, vim, word [default: the one with the program's name, else typing]
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<String>,
+    /// With --via x11 or wayland, make the press and the release of a key inputs of their own, of the kinds press and
+    /// release, with the key held in between
+    #[arg(long)]
+    pub(crate) releases: bool,
     /// How fast: as a person types, as fast as the terminal takes it, or with the pauses in the script; two, such as
     /// human,full, are compared
     #[arg(long, value_enum, value_name = "PACE", default_value = "human", value_delimiter = ',')]
@@ -38,7 +42,7 @@ pub(crate) struct InteractArguments {
     #[arg(long, value_name = "TIMES", value_parser = patience)]
     pub(crate) patience: Option<Patiences>,
     /// Watch somebody use a program in a terminal or an X11 window, by its process or name; no input is generated
-    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "pace", "repeat", "seed", "via", "display", "no_bpf"])]
+    #[arg(long, value_name = "PID|COMM", conflicts_with_all = ["program", "script", "releases", "pace", "repeat", "seed", "via", "display", "no_bpf"])]
     pub(crate) attach: Option<String>,
     /// How long to watch with --attach [default: until the program ends, or Ctrl-C]
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration)]

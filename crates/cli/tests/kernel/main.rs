@@ -17,6 +17,7 @@ mod interact_attach_window;
 mod interact_display;
 mod interact_emulator;
 mod interact_learn;
+mod interact_releases;
 mod interact_toolkit;
 mod interact_wayland;
 mod interact_x11;

@@ -10,7 +10,7 @@ mod watcher;
 
 use crate::display::keyboard::Keyboard;
 use crate::screen::Screen;
-use crate::script::{Act, Button, Direction, MIDDLE, Script, Spot};
+use crate::script::{Act, Button, Direction, Key, MIDDLE, Script, Spot};
 use crate::terminal::Arrival;
 use punctual_kernel::{Refused, clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -62,6 +62,8 @@ pub(crate) struct Compositor {
     pointer: ZwlrVirtualPointerV1,
     /// What remains to be put in.
     ready: Vec<Move>,
+    /// The keys that are held with others.
+    held: u32,
     has_pointed: bool,
     server: Server,
 }
@@ -69,10 +71,7 @@ pub(crate) struct Compositor {
 impl Compositor {
     /// A compositor whose keyboard has all that a script types.
     pub(crate) fn start(script: &Script) -> Result<Compositor, Refused> {
-        let typed = script.presses().filter_map(|press| match &press.act {
-            Act::Key(key) => Some(key.stroke.symbol),
-            _ => None,
-        });
+        let typed = script.presses().filter_map(|press| Some(press.act.key()?.stroke.symbol));
         let (keyboard, description) =
             keymap::keyboard(typed).ok_or_else(|| refused("the script types more symbols than a keyboard has keys"))?;
         let (server, stream) = Server::start()?;
@@ -93,7 +92,7 @@ impl Compositor {
         // Programs find all of it there.
         queue.roundtrip(&mut watcher).map_err(refused)?;
         let (ready, has_pointed) = (Vec::new(), false);
-        Ok(Compositor { queue, watcher, keyboard, keys, pointer, ready, has_pointed, server })
+        Ok(Compositor { queue, watcher, keyboard, keys, pointer, ready, held: 0, has_pointed, server })
     }
 
     /// Takes what the compositor has reported.
@@ -118,12 +117,9 @@ impl Compositor {
 
     fn moves(&self, act: &Act) -> Vec<Move> {
         match act {
-            Act::Key(key) => {
-                let keys = self.keyboard.keys(key.stroke);
-                let number = |key: &u8| u32::from(*key - keymap::FIRST);
-                let down = keys.iter().map(|key| Move::Key(number(key), true));
-                down.chain(keys.iter().rev().map(|key| Move::Key(number(key), false))).collect()
-            }
+            Act::Key(key) => [self.down(key), self.up(key)].concat(),
+            Act::KeyDown(key) => self.down(key),
+            Act::KeyUp(key) => self.up(key),
             Act::Click(button) => {
                 let number =
                     BUTTONS.iter().find(|(known, _)| known == button).map_or(BUTTONS[0].1, |(_, number)| *number);
@@ -135,6 +131,16 @@ impl Compositor {
                 vec![Move::Point(x, y)]
             }
         }
+    }
+
+    fn down(&self, key: &Key) -> Vec<Move> {
+        let keys = self.keyboard.keys(key.stroke);
+        keys.into_iter().map(|key| Move::Key(u32::from(key - keymap::FIRST), true)).collect()
+    }
+
+    fn up(&self, key: &Key) -> Vec<Move> {
+        let keys = self.keyboard.keys(key.stroke);
+        keys.into_iter().rev().map(|key| Move::Key(u32::from(key - keymap::FIRST), false)).collect()
     }
 
     fn make(&self, one: Move) {
@@ -225,7 +231,7 @@ impl Screen for Compositor {
     }
 
     fn put_in(&mut self) -> Result<u64, Refused> {
-        let (mut held, mut requests) = (0, 0);
+        let mut requests = 0;
         for one in std::mem::take(&mut self.ready) {
             self.make(one);
             requests += 1;
@@ -233,8 +239,8 @@ impl Screen for Compositor {
             if let Move::Key(key, down) = one
                 && keymap::held(key) != 0
             {
-                held = if down { held | keymap::held(key) } else { held & !keymap::held(key) };
-                self.keys.modifiers(held, 0, 0, 0);
+                self.held = if down { self.held | keymap::held(key) } else { self.held & !keymap::held(key) };
+                self.keys.modifiers(self.held, 0, 0, 0);
                 requests += 1;
             }
         }

@@ -76,7 +76,7 @@ impl SharedDisplay {
         let (drawings, _) = display.connect_as_owner().map_err(refused)?;
         let root = control.setup().roots.first().ok_or_else(|| refused("it has no screen"))?.root;
         let keyboard = prepare(&control, &drawings, root).map_err(|error| refused(&error))??;
-        let lacks = |act: &Act| matches!(act, Act::Key(key) if keyboard.keys(key.stroke).is_empty());
+        let lacks = |act: &Act| act.key().is_some_and(|key| keyboard.keys(key.stroke).is_empty());
         if let Some(press) = script.presses().find(|press| lacks(&press.act)) {
             let key = press.act.label();
             return Err(refused(format!("{}'s keyboard has no key for `{key}`, and is left as it is", display.name())));
@@ -188,10 +188,10 @@ impl SharedDisplay {
         }
         let mut at = self.pointer.unwrap_or_default();
         match act {
-            Act::Key(_) if !self.owns(focus) => {
+            act if act.key().is_some() && !self.owns(focus) => {
                 return Ok(Err(format!("another window has the keys: stopped before `{label}` went there")));
             }
-            Act::Key(_) => {}
+            Act::Key(_) | Act::KeyDown(_) | Act::KeyUp(_) => {}
             Act::Point(spot) => at = self.on_screen(|window| window.on_screen(*spot))?,
             Act::Click(_) | Act::Scroll(_) => {
                 if self.pointer.is_none() {
@@ -203,7 +203,7 @@ impl SharedDisplay {
             }
         }
         let mut all = fake_inputs(act, &self.keyboard, at);
-        if !matches!(act, Act::Key(_)) {
+        if act.key().is_none() {
             self.pointer = Some(at);
         }
         if matches!(act, Act::Click(_) | Act::Scroll(_)) && (pointer.root_x, pointer.root_y) != at {

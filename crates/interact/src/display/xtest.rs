@@ -1,7 +1,7 @@
 //! What a server is to fake for an input (XTEST), and what a script needs of a keyboard.
 
 use super::keyboard::Keyboard;
-use crate::script::{Act, Script};
+use crate::script::{Act, Key, Script};
 use x11rb::connection::Connection;
 use x11rb::errors::{ConnectionError, ReplyError};
 use x11rb::protocol::xproto::{
@@ -19,15 +19,19 @@ pub(super) type FakeInput = (u8, u8, (i16, i16));
 
 /// The events to fake for an input, with the pointer there; none if the keyboard has no such key.
 pub(super) fn fake_inputs(act: &Act, keyboard: &Keyboard, pointer: (i16, i16)) -> Vec<FakeInput> {
-    let twice = |(down, up): (u8, u8), keys: &[u8], at: (i16, i16)| {
-        let pressed = keys.iter().map(|&key| (down, key, at));
-        pressed.chain(keys.iter().rev().map(|&key| (up, key, at))).collect()
+    let down = |key: &Key| -> Vec<FakeInput> {
+        keyboard.keys(key.stroke).into_iter().map(|key| (KEY_PRESS_EVENT, key, (0, 0))).collect()
     };
-    let buttons = (BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT);
+    let up = |key: &Key| -> Vec<FakeInput> {
+        keyboard.keys(key.stroke).into_iter().rev().map(|key| (KEY_RELEASE_EVENT, key, (0, 0))).collect()
+    };
+    let click = |button: u8| vec![(BUTTON_PRESS_EVENT, button, pointer), (BUTTON_RELEASE_EVENT, button, pointer)];
     match act {
-        Act::Key(key) => twice((KEY_PRESS_EVENT, KEY_RELEASE_EVENT), &keyboard.keys(key.stroke), (0, 0)),
-        Act::Click(button) => twice(buttons, &[button.number()], pointer),
-        Act::Scroll(direction) => twice(buttons, &[direction.number()], pointer),
+        Act::Key(key) => [down(key), up(key)].concat(),
+        Act::KeyDown(key) => down(key),
+        Act::KeyUp(key) => up(key),
+        Act::Click(button) => click(button.number()),
+        Act::Scroll(direction) => click(direction.number()),
         Act::Point(_) => vec![(MOTION_NOTIFY_EVENT, 0, pointer)],
     }
 }
@@ -50,8 +54,24 @@ pub(super) fn keyboard(connection: &RustConnection) -> Result<Keyboard, ReplyErr
 
 /// The symbols that a script types.
 pub(super) fn typed(script: &Script) -> impl Iterator<Item = u32> {
-    script.presses().filter_map(|press| match &press.act {
-        Act::Key(key) => Some(key.stroke.symbol),
-        _ => None,
-    })
+    script.presses().filter_map(|press| Some(press.act.key()?.stroke.symbol))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::key;
+
+    #[test]
+    fn what_goes_down_comes_up_in_reverse_in_one_input_or_in_two() {
+        const SHIFT: u32 = 0xffe1;
+        let keyboard = Keyboard::new(8, 2, &[SHIFT, 0, 0x61, 0x41]);
+        let fakes = |act: Act| fake_inputs(&act, &keyboard, (5, 9));
+        let key = key("A").unwrap();
+        let down = [(KEY_PRESS_EVENT, 8, (0, 0)), (KEY_PRESS_EVENT, 9, (0, 0))];
+        let up = [(KEY_RELEASE_EVENT, 9, (0, 0)), (KEY_RELEASE_EVENT, 8, (0, 0))];
+        assert_eq!(fakes(Act::KeyDown(key.clone())), down);
+        assert_eq!(fakes(Act::KeyUp(key.clone())), up);
+        assert_eq!(fakes(Act::Key(key)), [down, up].concat());
+    }
 }

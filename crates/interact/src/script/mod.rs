@@ -21,6 +21,7 @@
 //! ```
 
 mod examples;
+mod halves;
 mod keys;
 mod pace;
 mod pointer;
@@ -29,7 +30,7 @@ mod shipped;
 
 pub use keys::{Key, Stroke, key, typed};
 pub use pace::Pace;
-pub use pointer::{Act, Button, Direction, Length, MIDDLE, Spot};
+pub use pointer::{Act, Button, Direction, Length, MIDDLE, PRESS, RELEASE, Spot};
 pub use read::ScriptError;
 pub use shipped::{default_for, names, shipped};
 

@@ -1,10 +1,19 @@
-//! Actions with a mouse.
+//! Actions with a keyboard and a mouse.
+
+/// The kind of input of a key that goes down, unless the script gives it one.
+pub const PRESS: &str = "press";
+/// That of a key that comes up.
+pub const RELEASE: &str = "release";
 
 /// What is put in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// A key.
+    /// A key, pressed and released.
     Key(super::Key),
+    /// A key that goes down.
+    KeyDown(super::Key),
+    /// A key that comes up.
+    KeyUp(super::Key),
     /// The pointer moves there.
     Point(Spot),
     /// A button is pressed and released.
@@ -64,17 +73,32 @@ impl Act {
     /// Its name in scripts and answers.
     pub fn label(&self) -> String {
         match self {
-            Act::Key(key) => key.label.clone(),
+            Act::Key(key) | Act::KeyDown(key) | Act::KeyUp(key) => key.label.clone(),
             Act::Point(spot) => format!("to {spot}"),
             Act::Click(button) => button.name().to_owned(),
             Act::Scroll(direction) => direction.name().to_owned(),
         }
     }
 
+    /// Its key, if it is of the keyboard.
+    pub fn key(&self) -> Option<&super::Key> {
+        match self {
+            Act::Key(key) | Act::KeyDown(key) | Act::KeyUp(key) => Some(key),
+            Act::Point(_) | Act::Click(_) | Act::Scroll(_) => None,
+        }
+    }
+
+    /// Whether a key comes up, and nothing else.
+    pub fn is_release(&self) -> bool {
+        matches!(self, Act::KeyUp(_))
+    }
+
     /// Its kind of input, if a script does not say.
     pub fn kind(&self) -> &'static str {
         match self {
             Act::Key(key) => key.kind,
+            Act::KeyDown(_) => PRESS,
+            Act::KeyUp(_) => RELEASE,
             Act::Point(_) => "pointer",
             Act::Click(_) => "click",
             Act::Scroll(_) => "scroll",

@@ -14,6 +14,12 @@ use toml::Spanned;
 #[error("{0}")]
 pub struct ScriptError(String);
 
+impl ScriptError {
+    pub(super) fn new(what: String) -> ScriptError {
+        ScriptError(what)
+    }
+}
+
 /// A longer file is no script.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 /// No pause or wait is longer than this.

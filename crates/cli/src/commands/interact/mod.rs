@@ -12,7 +12,7 @@ use crate::progress::StepProgress;
 use crate::signals::Interrupted;
 use anyhow::ensure;
 use punctual_device::{did_you_mean, nearest};
-use punctual_interact::script::{KINDS, Script, default_for, names, shipped};
+use punctual_interact::script::{KINDS, PRESS, RELEASE, Script, default_for, names, shipped};
 use punctual_interact::{InteractPlan, Via, interact};
 use punctual_kernel::capabilities::find_program;
 use punctual_load::missing;
@@ -68,18 +68,13 @@ pub(crate) fn run(arguments: &InteractArguments, output: Output) -> anyhow::Resu
 
 /// What to do with a script.
 fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
-    let script = script(arguments)?;
+    let mut script = script(arguments)?;
+    if arguments.releases {
+        script = script.with_releases().map_err(|error| Usage(error.to_string()))?;
+    }
     can_be_used(&script, arguments)?;
     check_kinds(arguments, Some(&script))?;
-    if arguments.pace.contains(&PaceName::Recorded) && !script.has_recorded_pauses() {
-        let what = "--pace recorded takes a script in which every key has its pause: pauses = [\"150ms\", ...]";
-        return Err(Usage(what.to_owned()).into());
-    }
-    if let (PlaceName::Pty, Some(place)) = (arguments.via, &script.wants_window) {
-        let what = format!("{place}: a terminal has no mouse: --via x11 or wayland gives the program a window");
-        return Err(Usage(what).into());
-    }
-    Ok(InteractPlan {
+    let plan = InteractPlan {
         via: via(arguments)?,
         script,
         pace: paces::mode(arguments.pace.first().copied().unwrap_or(PaceName::Human)),
@@ -89,7 +84,12 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         toolkit: arguments.toolkit,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
-    })
+    };
+    for pace in &arguments.pace {
+        let at_pace = InteractPlan { pace: paces::mode(*pace), ..plan.clone() };
+        at_pace.check().map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(plan)
 }
 
 /// Checks that limits and patience are for kinds of input that there are: by another name nothing would ever be judged.
@@ -101,6 +101,11 @@ fn check_kinds(arguments: &InteractArguments, script: Option<&Script>) -> anyhow
     known.extend(script.into_iter().flat_map(Script::presses).map(|press| press.kind.as_str()));
     let strange = limits.chain(patience).find(|(_, kind)| !known.contains(kind.as_str()));
     let Some((option, kind)) = strange else { return Ok(()) };
+    if [PRESS, RELEASE].contains(&kind.as_str()) {
+        let what =
+            format!("{option}: {kind} is a kind of input with --releases alone, in a window (--via x11 or wayland)");
+        return Err(Usage(what).into());
+    }
     let known: Vec<&str> = known.into_iter().collect();
     let meant = did_you_mean(nearest(kind, &known).as_deref());
     Err(Usage(format!("{option}: there is no kind of input `{kind}`{meant}: give one of {}", known.join(", "))).into())
