@@ -1,6 +1,7 @@
 // Draws every picture of the page that contains this script. A kind of picture is a line here and a file beside this
 // one.
 import { band } from "./band";
+import { bars } from "./bars";
 import { curve } from "./curve";
 import { heat } from "./heat";
 import { intervals } from "./intervals";
@@ -8,7 +9,7 @@ import { mount } from "./mount";
 import { series } from "./series";
 import type { Picture, Renderer } from "./types";
 
-const renderers: { [K in Picture["kind"]]: Renderer<Extract<Picture, { kind: K }>> } = { band, curve, heat, intervals, series };
+const renderers: { [K in Picture["kind"]]: Renderer<Extract<Picture, { kind: K }>> } = { band, bars, curve, heat, intervals, series };
 
 /** Shows on the page what went wrong: a missing picture must not look like an empty one. */
 function complain(what: unknown): void {

@@ -82,7 +82,15 @@ export interface Band extends Frame {
   lines: { name: string; style: number; ns: number[]; seconds: Interval[] }[];
 }
 
-export type Picture = Curve | Series | Heat | Intervals | Band;
+export interface Bars extends Frame {
+  kind: "bars";
+  of: Subject;
+  bounds_ns: number[];
+  names: string[];
+  counts: number[][];
+}
+
+export type Picture = Curve | Series | Heat | Intervals | Band | Bars;
 
 /** One line of a reading: what, how much, and the colour that it has in the picture. */
 export interface Reading {

@@ -2,6 +2,7 @@
 
 use super::counters::CountersRow;
 use super::hardware::HardwareRow;
+use super::histogram::RangeRow;
 use super::key_rows::{self, KeyRow};
 use super::model::InteractReport;
 use super::spent::{Cause, Part};
@@ -48,6 +49,8 @@ pub struct InteractAnswer<'a> {
     tasks: Vec<TaskRow<'a>>,
     /// By what was typed, slowest first.
     keys: Vec<KeyRow<'a>>,
+    /// Inputs by latency, in ranges without a hole.
+    histogram: Vec<RangeRow<'a>>,
     responsiveness: Vec<ResponsivenessRow>,
     causes: Vec<CauseRow<'a>>,
     limits: Vec<LimitRow<'a>>,
@@ -94,6 +97,7 @@ impl<'a> InteractAnswer<'a> {
             kinds: report.kinds.iter().map(KindRow::new).collect(),
             tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
             keys: key_rows::rows(report),
+            histogram: RangeRow::all(report),
             responsiveness: responsiveness.collect(),
             causes: report.causes.iter().map(CauseRow::new).collect(),
             limits: report.limits.iter().map(LimitRow::new).collect(),

@@ -6,6 +6,7 @@ pub mod compare;
 mod counters;
 mod events;
 mod hardware;
+mod histogram;
 mod key_rows;
 mod keys;
 mod learned;

@@ -3,6 +3,7 @@
 use super::account::account;
 use super::answer::InteractAnswer;
 use super::counters::counters_block;
+use super::histogram::histogram_block;
 use super::key_rows::keys_table;
 use super::model::InteractReport;
 use super::toolkit::events_blocks;
@@ -113,6 +114,7 @@ fn latencies(report: &InteractReport<'_>) -> Section {
             Drawing::Curve(curve),
         ));
     }
+    blocks.extend(histogram_block(report));
     blocks.extend(first_and_later(report).map(Block::Table));
     blocks.extend(keys_table(report).map(Block::Table));
     if report.summary.followed {

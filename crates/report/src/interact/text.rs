@@ -3,6 +3,7 @@
 use super::account::account;
 use super::counters::counters;
 use super::hardware::hardware;
+use super::histogram::histogram;
 use super::key_rows::keys;
 use super::model::InteractReport;
 use super::spent::Part;
@@ -154,22 +155,7 @@ fn waiting(text: &mut String, report: &InteractReport<'_>) {
             format_ns(compared.saturating_sub(waited_1996))
         );
     }
-    let cumulative = report.cumulative();
-    let all = cumulative.last().map_or(0, |last| last.1);
-    if all > 0 {
-        let rows = [1u64, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map(|ms| {
-            let within = cumulative.partition_point(|(latency, _)| *latency >= ms * 1_000_000);
-            let waited = within.checked_sub(1).map_or(0, |at| cumulative[at].1);
-            (ms, within, waited)
-        });
-        let rows = rows.into_iter().filter(|(_, count, _)| *count > 0);
-        let rows =
-            rows.map(|(ms, count, waited)| vec![format!("{ms} ms"), count.to_string(), as_fine_percent(waited, all)]);
-        let rows: Vec<_> = rows.collect();
-        if !rows.is_empty() {
-            let _ = writeln!(text, "\n{}", table(&["inputs of at least", "inputs", "of all waiting"], 1..3, rows));
-        }
-    }
+    histogram(text, report);
 }
 
 fn causes(text: &mut String, report: &InteractReport<'_>) {

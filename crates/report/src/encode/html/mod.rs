@@ -4,6 +4,7 @@
 //! here as HTML, so that they can be read without any script; each [`Picture`] is data that the bundled script draws
 //! according to its kind (`page/src/KIND.ts`). [`Page::html`] puts all of it into one file.
 
+pub(crate) mod bars;
 pub(crate) mod colours;
 pub(crate) mod curve;
 pub(crate) mod heat;
@@ -14,6 +15,7 @@ pub(crate) mod style;
 mod subject;
 pub(crate) mod table;
 
+pub use bars::Bars;
 pub use curve::{Curve, CurveLine, Mark, survival};
 pub use heat::{Cell, Heat};
 pub use history::{History, Series, SeriesLine};
@@ -138,6 +140,8 @@ pub enum Drawing {
     Intervals(Intervals),
     /// Curves of such numbers.
     Band(Band),
+    /// Bars over a logarithmic axis of latency.
+    Bars(Bars),
 }
 
 impl Page {
