@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub type Reader = fn(&Path, &[u8]);
 
 /// All, by the names of their fuzz targets and corpora.
-pub const READERS: [(&str, Reader); 22] = [
+pub const READERS: [(&str, Reader); 23] = [
     ("document", document),
     ("wakeups", wakeups),
     ("tail", tail),
@@ -28,6 +28,7 @@ pub const READERS: [(&str, Reader); 22] = [
     ("interaction_rows", interaction_rows),
     ("interaction_parts", interaction_parts),
     ("interaction_events", interaction_events),
+    ("interaction_waits", interaction_waits),
     ("interaction_document", interaction_document),
     ("activation_rows", activation_rows),
     ("activation_document", activation_document),
@@ -189,6 +190,12 @@ fn interaction_parts(directory: &Path, bytes: &[u8]) {
 fn interaction_events(directory: &Path, bytes: &[u8]) {
     put(directory, "interaction_events/000001.parquet", bytes);
     let _ = punctual_recording::for_each_input_event(directory, |_| ());
+}
+
+/// `interaction_waits/*.parquet`.
+fn interaction_waits(directory: &Path, bytes: &[u8]) {
+    put(directory, "interaction_waits/000001.parquet", bytes);
+    let _ = punctual_recording::for_each_wait_stretch(directory, |_| ());
 }
 
 fn interaction_document(directory: &Path, bytes: &[u8]) {

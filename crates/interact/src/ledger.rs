@@ -141,7 +141,7 @@ impl Ledger {
 
     /// Writes down inputs that have ended, and asks who had their time.
     fn keep(&mut self, done: Vec<Taken>) {
-        for Taken { mut row, writer, handed_ns } in done {
+        for Taken { mut row, writer, handed_ns, waits_1996 } in done {
             if let Some(spent) = self.spent.remove(&row.number) {
                 row.run_delay_ns = spent.delayed_ns;
                 row.cpu_ns = row.cpu_ns.or(spent.cpu_ns);
@@ -160,6 +160,9 @@ impl Ledger {
                 }
             }
             self.rows.push(&row);
+            if let Some(waits) = waits_1996 {
+                self.rows.push_waits(row.number, row.begin_ns, &waits);
+            }
         }
     }
 

@@ -47,9 +47,15 @@ pub enum Interval {
     Io,
 }
 
-/// How long the machine says *think* between two times, ns. It begins in the state `Wait`, because input has just been
-/// put in. `intervals` may overlap and come in any order.
+/// How long the machine says *think* between two times, ns; see [`waiting`].
 pub fn thinking_ns(begin_ns: u64, end_ns: u64, intervals: &[(Interval, u64, u64)]) -> u64 {
+    let waited: u64 = waiting(begin_ns, end_ns, intervals).iter().map(|(from, to)| to - from).sum();
+    end_ns.saturating_sub(begin_ns) - waited
+}
+
+/// The stretches between two times in which the machine says *wait*, in order: beginning and end, ns. It begins in the state
+/// `Wait`, because input has just been put in. `intervals` may overlap and come in any order.
+pub fn waiting(begin_ns: u64, end_ns: u64, intervals: &[(Interval, u64, u64)]) -> Vec<(u64, u64)> {
     let mut changes: Vec<(u64, Interval, i32)> = Vec::with_capacity(intervals.len() * 2);
     for &(kind, from, to) in intervals {
         let (from, to) = (from.max(begin_ns), to.min(end_ns));
@@ -59,7 +65,7 @@ pub fn thinking_ns(begin_ns: u64, end_ns: u64, intervals: &[(Interval, u64, u64)
     }
     changes.sort_by_key(|&(at, ..)| at);
     let mut counts = [0i32; 3];
-    let (mut state, mut reached, mut thought) = (State::Wait, begin_ns, 0);
+    let (mut state, mut reached, mut waits) = (State::Wait, begin_ns, Vec::<(u64, u64)>::new());
     let mut at = 0;
     loop {
         let now = changes.get(at).map_or(end_ns, |change| change.0);
@@ -67,12 +73,15 @@ pub fn thinking_ns(begin_ns: u64, end_ns: u64, intervals: &[(Interval, u64, u64)
             // A state holds from one change to the next.
             let inputs = Inputs { cpu_is_busy: counts[0] > 0, is_queued: counts[1] > 0, waits_for_io: counts[2] > 0 };
             state = next(state, inputs);
-            if state == State::Think {
-                thought += now - reached;
+            if state == State::Wait {
+                match waits.last_mut().filter(|last| last.1 == reached) {
+                    Some(last) => last.1 = now,
+                    None => waits.push((reached, now)),
+                }
             }
             reached = now;
         }
-        let Some(&(_, kind, by)) = changes.get(at) else { return thought };
+        let Some(&(_, kind, by)) = changes.get(at) else { return waits };
         counts[kind as usize] += by;
         at += 1;
     }
@@ -112,6 +121,16 @@ mod tests {
         let events =
             [(Interval::Queue, 0, 10), (Interval::Cpu, 8, 30), (Interval::Io, 30, 55), (Interval::Cpu, 55, 60)];
         assert_eq!(thinking_ns(0, 60, &events), 0);
+    }
+
+    #[test]
+    fn stretches_of_waiting_come_in_order_and_do_not_touch() {
+        let events =
+            [(Interval::Queue, 0, 10), (Interval::Cpu, 8, 30), (Interval::Cpu, 55, 60), (Interval::Io, 60, 70)];
+        assert_eq!(waiting(0, 100, &events), [(0, 30), (60, 70)]);
+        // Work goes on after the disk: the rest of an event.
+        assert_eq!(waiting(5, 90, &[&events[..], &[(Interval::Cpu, 69, 80)]].concat()), [(5, 30), (60, 80)]);
+        assert_eq!(waiting(0, 0, &events), []);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! activations/, activations.json   from soft devices: each block they processed, and what became of them
 //! interactions/, interaction_parts/, interactions.json   from inputs to a program: when each was put in, taken and seen, and what
 //!                           the time between was spent on
+//! interaction_waits/        from inputs to a program: when the state machine of 1996 has somebody wait
 //! interaction_events/       from the same with `--toolkit`: what the program's toolkit passed on to it
 //! ```
 //!
@@ -123,6 +124,7 @@ pub use interactions::interaction::{
     BEGAN_BEFORE, FULL_PACE, INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart, OWN_PACE, START,
 };
 pub use interactions::outcome::Outcome;
+pub use interactions::stretches::{MAX_STRETCHES_OF_INPUT, MAX_WAIT_STRETCHES, WaitStretch, for_each_wait_stretch};
 pub use interactions::waits::{under_way_ns, waits_ns};
 pub use log::files::{
     BrokenMarks, CpuDrops, LOG_SCHEMA, LogCost, LogCount, LogDocument, LogRow, LogWriter, LoggedThread,

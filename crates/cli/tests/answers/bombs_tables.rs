@@ -115,7 +115,11 @@ fn gaps() -> Columns {
     vec![("start_ns", Number(at)), ("length_ns", length), ("cpu", zero.clone()), ("kind", one), ("name", zero)]
 }
 
-fn tables() -> [Table; 5] {
+fn waits() -> Columns {
+    vec![("number", Number(|row| (row % 3) as i64)), ("begin_ns", Number(at)), ("end_ns", Number(|row| at(row) + 1))]
+}
+
+fn tables() -> [Table; 6] {
     [
         Table {
             recording: "log",
@@ -158,6 +162,12 @@ fn tables() -> [Table; 5] {
             directory: "interaction_events",
             columns: events(),
             commands: &[&["report"], &["report", "--json"], &["report", "--html", "page.html"]],
+        },
+        Table {
+            recording: "interact",
+            directory: "interaction_waits",
+            columns: waits(),
+            commands: &[&["report"], &["report", "--json"], &["report", "--perfetto", "trace"]],
         },
     ]
 }

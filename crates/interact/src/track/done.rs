@@ -29,7 +29,11 @@ impl Tracker {
                 self.active = None;
                 self.cause.nobody();
             }
-            if let Some(open) = self.open.pop_front() {
+            if let Some(mut open) = self.open.pop_front() {
+                // What sleeps for I/O still may have done so since before the next input.
+                for &since in self.io.values() {
+                    open.note_interval(Interval::Io, since, settled_ns);
+                }
                 done.push(open.finish(true));
             }
         }

@@ -393,6 +393,8 @@ impl Tracker {
         for (index, open) in self.open.iter_mut().enumerate() {
             if index < MAX_LOOKED_AT || index == last {
                 open.note_interval(kind, from, to);
+            } else {
+                open.lose_intervals();
             }
         }
     }

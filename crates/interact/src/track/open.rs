@@ -1,6 +1,6 @@
 //! An input of which more may be seen, and who is working because of the last one.
 
-use crate::think_wait::{Interval, thinking_ns};
+use crate::think_wait::{Interval, thinking_ns, waiting};
 use punctual_probe::terminal::Seen;
 use punctual_recording::{Interaction, Outcome};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -32,6 +32,8 @@ pub struct Taken {
     pub writer: Option<(u32, String)>,
     /// With a display, when the program last handed something to the server before it was seen.
     pub handed_ns: Option<u64>,
+    /// When the state machine of 1996 has somebody wait, up to the next input, ns. `None` if that is not known.
+    pub waits_1996: Option<Vec<(u64, u64)>>,
 }
 
 pub(super) struct Open {
@@ -148,6 +150,11 @@ impl Open {
         }
     }
 
+    /// What lies between its neighbours was not looked at.
+    pub(super) fn lose_intervals(&mut self) {
+        self.intervals_lost = true;
+    }
+
     pub(super) fn finish(mut self, followed: bool) -> Taken {
         if self.is_start && self.row.end_ns > 0 && self.row.seen_ns.is_some_and(|seen| seen > self.row.end_ns) {
             // What is shown from the first input on belongs to that input.
@@ -180,7 +187,9 @@ impl Open {
         if let (true, Some(seen), false) = (followed, self.row.seen_ns, self.intervals_lost) {
             self.row.think_1996_ns = Some(thinking_ns(self.row.begin_ns, seen, &self.intervals));
         }
-        Taken { row: self.row, writer: self.writer, handed_ns: self.handed_ns }
+        let is_known = followed && !self.intervals_lost && !self.is_start;
+        let waits_1996 = is_known.then(|| waiting(self.row.begin_ns, self.row.end_ns, &self.intervals));
+        Taken { row: self.row, writer: self.writer, handed_ns: self.handed_ns, waits_1996 }
     }
 
     /// Its outcome, once its row is complete.

@@ -305,6 +305,7 @@ proptest! {
         }
         taken.extend(tracker.finish(now + MS));
         prop_assert_eq!(taken.len(), put_in);
+        let mut told = 0;
         for (number, taken) in taken.iter().enumerate() {
             let row = &taken.row;
             prop_assert_eq!(row.number as usize, number);
@@ -315,6 +316,17 @@ proptest! {
             prop_assert_eq!(row.outcome == Some(Outcome::Seen), row.seen_ns.is_some());
             let latency = row.latency_ns();
             prop_assert!(row.think_1996_ns.is_none_or(|think| think <= latency.unwrap_or(0)));
+            // The machine's stretches lie between this input and the next one, in order; up to when it was seen, they
+            // are what it does not call thinking.
+            let Some(waits) = &taken.waits_1996 else { continue };
+            told += 1;
+            prop_assert!(waits.iter().all(|(from, to)| row.begin_ns <= *from && from < to && *to <= row.end_ns), "{taken:?}");
+            prop_assert!(waits.windows(2).all(|pair| pair[0].1 < pair[1].0), "{taken:?}");
+            if let (Some(seen_ns), Some(think_ns)) = (row.seen_ns.filter(|seen| *seen <= row.end_ns), row.think_1996_ns) {
+                let waited: u64 = waits.iter().map(|(from, to)| to.min(&seen_ns).saturating_sub(*from)).sum();
+                prop_assert_eq!(waited + think_ns, seen_ns - row.begin_ns, "{:?}", taken);
+            }
         }
+        prop_assert!(told >= put_in.min(1), "{told} of {put_in}");
     }
 }

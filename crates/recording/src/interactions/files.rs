@@ -12,6 +12,7 @@ use crate::interactions::counters::{COUNTERS, InputCounters};
 use crate::interactions::events::{EventWriter, InputEvent};
 use crate::interactions::interaction::{INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart};
 use crate::interactions::outcome::Outcome;
+use crate::interactions::stretches::StretchWriter;
 use punctual_codes::Awaited;
 use std::path::Path;
 
@@ -86,6 +87,7 @@ pub struct InteractionWriter {
     rows: SummarizedWriter,
     parts: SegmentWriter,
     events: EventWriter,
+    waits: StretchWriter,
 }
 
 impl InteractionWriter {
@@ -96,7 +98,7 @@ impl InteractionWriter {
     pub fn create(recording: &Directory) -> Result<InteractionWriter> {
         let rows = SummarizedWriter::create(recording, &INTERACTIONS)?;
         let parts = SegmentWriter::create(recording, PARTS.name, &PARTS)?;
-        Ok(InteractionWriter { rows, parts, events: EventWriter::new(recording) })
+        Ok(InteractionWriter { rows, parts, events: EventWriter::new(recording), waits: StretchWriter::new(recording) })
     }
 
     /// Takes an input.
@@ -150,6 +152,11 @@ impl InteractionWriter {
         ]);
     }
 
+    /// Takes the stretches after an input, which began then, in which the state machine of 1996 has somebody wait.
+    pub fn push_waits(&mut self, number: u32, begin_ns: u64, stretches: &[(u64, u64)]) {
+        self.waits.push(number, begin_ns, stretches);
+    }
+
     /// Takes an event that a toolkit passed on; false if there is no room for it.
     pub fn push_event(&mut self, event: &InputEvent) -> bool {
         self.events.push(event)
@@ -164,6 +171,7 @@ impl InteractionWriter {
         self.parts.close_segment()?;
         self.parts.join()?;
         self.events.flush()?;
+        self.waits.flush()?;
         self.rows.summarize(document)
     }
 
@@ -175,6 +183,7 @@ impl InteractionWriter {
         self.parts.close_segment()?;
         self.parts.join_all()?;
         self.events.finish()?;
+        self.waits.finish()?;
         self.rows.finish(document)
     }
 }

@@ -1,7 +1,7 @@
 //! What somebody who uses a program has to wait for.
 //!
 //! * `interaction`, `outcome`: an input, where its time went, and what happened to it; `files`: their tables.
-//! * `waits`: how long they were waited for.
+//! * `waits`: how long they were waited for; `stretches`: when, by the state machine of 1996.
 //! * `counters`: what the kernel and the processor counted meanwhile; `events`: what the program's toolkit passed on.
 
 pub(crate) mod counters;
@@ -9,4 +9,5 @@ pub(crate) mod events;
 pub(crate) mod files;
 pub(crate) mod interaction;
 pub(crate) mod outcome;
+pub(crate) mod stretches;
 pub(crate) mod waits;

@@ -27,7 +27,7 @@ function told(picture: Heat, value: number): string {
 }
 
 /** The name of a cell's value. */
-const called = (picture: Heat): string => ({ count: picture.of, longest_ns: "longest", taken_ns: "taken" })[picture.value];
+const called = (picture: Heat): string => ({ count: picture.of, longest_ns: "longest", taken_ns: picture.of === "inputs" ? "waiting" : "taken" })[picture.value];
 
 /** The words for an empty cell. */
 const nothing = (picture: Heat): string => (picture.value === "longest_ns" ? `no ${picture.of.slice(0, -1)}` : told(picture, 0));
@@ -139,6 +139,6 @@ export const heat: Renderer<Heat> = {
       const [column, row, value] = picture.cells.slice(index, index + 3);
       rows.push([span(column, picture.column_ns, picture.columns * picture.column_ns), rowName(picture, row), told(picture, value)]);
     }
-    return { head: ["time", picture.names.length ? (picture.of === "events" ? "what" : "CPU") : lengthOf(picture.of), called(picture)], rows };
+    return { head: ["time", picture.names.length ? (["events", "inputs"].includes(picture.of) ? "what" : "CPU") : lengthOf(picture.of), called(picture)], rows };
   },
 };

@@ -5,6 +5,7 @@ use super::hardware::HardwareRow;
 use super::histogram::RangeRow;
 use super::key_rows::{self, KeyRow};
 use super::model::InteractReport;
+use super::over_time::OverTimeRow;
 use super::spent::{Cause, Part};
 use super::sums::KindSum;
 use super::toolkit::{self, EventRow, ToolkitRow};
@@ -203,6 +204,8 @@ struct WaitingRow {
     waited_ns: u64,
     compared_ns: Option<u64>,
     waited_1996_ns: Option<u64>,
+    /// Both over time, from the first input on; `null` if it is not known.
+    over_time: Option<OverTimeRow>,
 }
 
 impl WaitingRow {
@@ -213,6 +216,7 @@ impl WaitingRow {
             waited_ns: report.waited_ns(),
             compared_ns: waited_1996.map(|(_, all)| all),
             waited_1996_ns: waited_1996.map(|(waited, _)| waited),
+            over_time: OverTimeRow::new(report),
         }
     }
 }

@@ -11,10 +11,12 @@ mod key_rows;
 mod keys;
 mod learned;
 mod model;
+mod over_time;
 mod page;
 mod spent;
 pub(crate) mod sums;
 mod text;
+mod think_wait;
 mod toolkit;
 mod trace;
 

@@ -4,6 +4,7 @@ use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
 use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks};
+use super::think_wait::OverTime;
 use crate::NextStep;
 use crate::why::explain;
 use punctual_recording::{
@@ -40,6 +41,8 @@ pub struct InteractReport<'a> {
     pub(super) keys: Keys,
     /// What toolkits passed on.
     pub(super) events: Events,
+    /// Who waits and who thinks over time, if that is known by the state machine of 1996.
+    pub(super) over_time: Option<OverTime>,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
     /// Tables that cannot be read, and what is left out for that.
@@ -84,6 +87,10 @@ impl<'a> InteractReport<'a> {
             without(&error, "what the program's toolkit passed on");
             Events::default()
         });
+        let over_time = OverTime::read(recording, &inputs).unwrap_or_else(|error| {
+            without(&error, "when the state machine of 1996 has somebody wait");
+            None
+        });
         let with_parts = |at: usize| (at, parts.get(&inputs[at].number).cloned().unwrap_or_default());
         let longest = by_latency.into_iter().take(MAX_LONGEST).map(with_parts).collect();
         let start = start.map(with_parts);
@@ -108,6 +115,7 @@ impl<'a> InteractReport<'a> {
             limits,
             keys,
             events,
+            over_time,
             wrong_sums,
             unread,
         })

@@ -6,6 +6,7 @@ use super::counters::counters_block;
 use super::histogram::histogram_block;
 use super::key_rows::keys_table;
 use super::model::InteractReport;
+use super::over_time::over_time_blocks;
 use super::toolkit::events_blocks;
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
@@ -320,6 +321,7 @@ fn waiting(report: &InteractReport<'_>) -> Section {
         ));
     }
     let mut blocks = vec![Block::Text(words)];
+    blocks.extend(over_time_blocks(report));
     blocks.extend(account(report).map(|words| Block::Text(format!("By the kernel's account: {words}."))));
     let cumulative = report.cumulative();
     if let Some(line) = cumulative_line(&cumulative) {

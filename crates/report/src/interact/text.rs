@@ -6,6 +6,7 @@ use super::hardware::hardware;
 use super::histogram::histogram;
 use super::key_rows::keys;
 use super::model::InteractReport;
+use super::over_time::agreement_in_words;
 use super::spent::Part;
 use super::sums::KindSum;
 use super::toolkit::events;
@@ -154,6 +155,9 @@ fn waiting(text: &mut String, report: &InteractReport<'_>) {
             format_ns(waited_1996),
             format_ns(compared.saturating_sub(waited_1996))
         );
+    }
+    if let Some(words) = agreement_in_words(report) {
+        let _ = writeln!(text, "  {words}");
     }
     histogram(text, report);
 }

@@ -4,6 +4,7 @@
 use super::events::Events;
 use super::model::InteractReport;
 use super::spent::Spent;
+use super::think_wait::OverTime;
 use crate::encode::perfetto::{Packets, describe};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, START, for_each_interaction_part, format_ns, printable,
@@ -25,7 +26,7 @@ pub fn interact_trace(report: &InteractReport<'_>) -> punctual_recording::Result
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(report.recording, |part| parts.entry(part.number).or_default().push(part))?;
     let program = report.summary.program.first().map_or("program", String::as_str);
-    Ok(trace(program, &report.inputs, parts, &report.events))
+    Ok(trace(program, &report.inputs, parts, &report.events, report.over_time.as_ref()))
 }
 
 fn trace(
@@ -33,6 +34,7 @@ fn trace(
     inputs: &[Interaction],
     mut parts: BTreeMap<u32, Vec<InteractionPart>>,
     events: &Events,
+    over_time: Option<&OverTime>,
 ) -> Vec<u8> {
     let mut inputs: Vec<&Interaction> = inputs.iter().collect();
     inputs.sort_by_key(|input| (input.begin_ns, input.number));
@@ -46,6 +48,7 @@ fn trace(
         .enumerate()
         .for_each(|(at, name)| describe(&mut out.bytes, track(at), name, Some(PROGRAM), 1 + at as u64));
     tasks(&mut out, &inputs);
+    states(&mut out, over_time, track(tracks.names.len()), 1 + tracks.names.len() as u64);
     for (input, &at) in inputs.iter().zip(&tracks.of_inputs) {
         let own = parts.get_mut(&input.number).map(std::mem::take).unwrap_or_default();
         put(&mut out, track(at), input, own);
@@ -109,6 +112,21 @@ fn tasks(out: &mut Packets, inputs: &[&Interaction]) {
         let end = begins.get(at + 1).map_or(last, |next| last.min(*next)).max(stretch[0].begin_ns);
         out.begin_told(stretch[0].begin_ns, TASKS, "task", &printable(&stretch[0].task), &[]);
         out.end_slice(end, TASKS);
+    }
+}
+
+/// Who waits and who thinks: a track for each of both, from this one on, below all others.
+fn states(out: &mut Packets, over_time: Option<&OverTime>, first: u64, rank: u64) {
+    let Some(over_time) = over_time else { return };
+    for (at, (name, waits, thinks)) in (0..).zip(over_time.states()) {
+        describe(&mut out.bytes, first + at, &format!("waiting, {name}"), Some(PROGRAM), rank + at);
+        let said = waits.iter().map(|stretch| ("wait", *stretch)).chain(thinks.into_iter().map(|one| ("think", one)));
+        let mut said: Vec<(&str, (u64, u64))> = said.collect();
+        said.sort_unstable_by_key(|(_, stretch)| *stretch);
+        for (state, (from_ns, to_ns)) in said {
+            out.begin_told(from_ns, first + at, "state", state, &[]);
+            out.end_slice(to_ns, first + at);
+        }
     }
 }
 
@@ -188,7 +206,14 @@ mod tests {
                 parts.entry(number).or_default().push(part);
             }
         }
-        trace("/usr/bin/vim", &inputs, parts, &Events::default())
+        let over_time = OverTime {
+            from_ns: 100_000,
+            to_ns: 600_000,
+            until_seen: vec![(100_000, 300_000), (500_000, 590_000)],
+            machine: vec![(100_000, 120_000)],
+            not_known: vec![(400_000, 600_000)],
+        };
+        trace("/usr/bin/vim", &inputs, parts, &Events::default(), Some(&over_time))
     }
 
     #[test]
@@ -197,7 +222,7 @@ mod tests {
         let slices = slices_of(&data);
         let inputs: Vec<(&str, &str, u64, u64)> = slices
             .iter()
-            .filter(|(track, name, ..)| track != "tasks" && !name.contains(' '))
+            .filter(|(track, name, ..)| track != "tasks" && !track.starts_with("waiting") && !name.contains(' '))
             .map(|(track, name, start, end)| (track.as_str(), name.as_str(), *start, *end))
             .collect();
         let further = "key, while others are waited for";
@@ -223,6 +248,24 @@ mod tests {
             .map(|(_, name, from, to)| (name.as_str(), *from, *to))
             .collect();
         assert_eq!(tasks, [("write", 100_000, 360_000), ("save", 400_000, 600_000)]);
+        let states = |track: &str| -> Vec<(String, u64, u64)> {
+            slices.iter().filter(|one| one.0 == track).map(|(_, name, from, to)| (name.clone(), *from, *to)).collect()
+        };
+        let told = |told: &[(&str, u64, u64)]| -> Vec<(String, u64, u64)> {
+            told.iter().map(|(name, from, to)| ((*name).to_owned(), *from, *to)).collect()
+        };
+        let seen = [
+            ("wait", 100_000, 300_000),
+            ("think", 300_000, 500_000),
+            ("wait", 500_000, 590_000),
+            ("think", 590_000, 600_000),
+        ];
+        assert_eq!(states("waiting, until seen"), told(&seen));
+        // What is not known is neither.
+        assert_eq!(
+            states("waiting, machine of 1996"),
+            told(&[("wait", 100_000, 120_000), ("think", 120_000, 400_000)])
+        );
     }
 
     #[test]
@@ -243,7 +286,7 @@ mod tests {
             }
         }
         assert_eq!((tracks[0].0.as_str(), tracks[0].1), ("vim", None));
-        assert!(tracks.len() == 7 && tracks[1..].iter().all(|(_, parent)| *parent == Some(PROGRAM)), "{tracks:?}");
+        assert!(tracks.len() == 9 && tracks[1..].iter().all(|(_, parent)| *parent == Some(PROGRAM)), "{tracks:?}");
         assert_eq!(marks.iter().filter(|(name, _)| name.ends_with(" taken")).count(), INPUTS.len());
         assert!(marks.contains(&("ctrl-x (unread)".to_owned(), 400_000)), "{marks:?}");
     }
