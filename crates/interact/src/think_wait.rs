@@ -9,7 +9,7 @@
 /// What the machine knows at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// The program has a CPU, or would run if it had one.
+    /// The program has a CPU, or waits for one that somebody else has.
     pub cpu_is_busy: bool,
     /// There is input that the program has not taken.
     pub is_queued: bool,
@@ -39,7 +39,7 @@ pub fn next(before: State, inputs: Inputs) -> State {
 /// What changes the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interval {
-    /// A CPU was had.
+    /// A CPU was had, or waited for.
     Cpu,
     /// Something was queued.
     Queue,

@@ -3,7 +3,7 @@
 
 use crate::requires;
 use crate::support::interact::{done, example, script};
-use crate::support::interact_truth::{KEYS, Tally, judge};
+use crate::support::interact_truth::{KEYS, Tally, holds_over_time, judge, judge_by_1996};
 use crate::support::{self, code, json, run, stderr, stdout};
 use punctual_recording::{
     Interaction, InteractionPart, Outcome, for_each_interaction_part, read_interaction_document, read_interactions,
@@ -55,6 +55,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             tally.disturbed += typed.len();
             continue;
         }
+        holds_over_time(&answer, &done);
         for (input, done) in typed.iter().zip(&done) {
             if done.key == '-' || input.outcome == Some(Outcome::Merged) {
                 tally.disturbed += 1;
@@ -65,6 +66,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
                 tally.wrong.push(format!("{input:?} {done:?}"));
                 continue;
             }
+            judge_by_1996(&mut tally, input, *done);
             match parts.get(&input.number) {
                 Some(parts) => judge(&mut tally, input, parts, *done),
                 // Counted as such.
@@ -80,6 +82,8 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
     }
     let met = tally.met();
     assert!(met >= MIN_MET, "too few: {tally:?}");
+    let (by_1996, wrong) = (tally.by_1996, &tally.wrong_by_1996);
+    assert!(by_1996 >= met && wrong.len() <= 1 + by_1996 / 50, "{} of {by_1996}: {wrong:#?}", wrong.len());
     assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
     assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
     assert!(tally.unknown_ns * 100 <= tally.all_ns, "unknown {} of {} ns", tally.unknown_ns, tally.all_ns);

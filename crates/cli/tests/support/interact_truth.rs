@@ -2,6 +2,7 @@
 
 use super::interact::{Done, disturbed_ns, named};
 use punctual_recording::{Interaction, InteractionPart};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Keys, and the kind and name of each key's part; `None`: nothing but the way there and back.
@@ -18,6 +19,10 @@ pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
 /// If others had more than this of an input, it is set apart: the host, threads and interrupts that had a CPU
 /// meanwhile.
 const DISTURBED_NS: u64 = 100_000;
+/// How long the program works after it has answered an `s`.
+const SPELLING_NS: u64 = 20_000_000;
+/// What timers took may differ by this much from what the program says.
+const TIMERS_NS: u64 = 1_000_000;
 
 /// Why a time is unknown, when the recorder counts that one of its programs should have run and could not.
 const NOT_RUN: &str = "a program of the recorder did not run";
@@ -62,6 +67,9 @@ pub(crate) struct Tally {
     /// Said to be unknown, nearly all of it, for another reason: without a name, none is wrong.
     pub(crate) unknown: Vec<String>,
     pub(crate) wrong: Vec<String>,
+    /// Inputs of which the machine of 1996 said how much was thinking, and those of which it said something wrong.
+    pub(crate) by_1996: usize,
+    pub(crate) wrong_by_1996: Vec<String>,
 }
 
 impl Tally {
@@ -97,6 +105,31 @@ impl Tally {
             self.all_ns,
             self.not_run_ns
         )
+    }
+}
+
+/// Waiting over time adds up, and both ways to tell it differ by at least half of what must differ: timers before something is
+/// seen, and work after that.
+pub(crate) fn holds_over_time(answer: &Value, done: &[Done]) {
+    let told = &answer["waiting"]["over_time"];
+    let ns = |name: &str| told[name].as_u64().unwrap_or_else(|| panic!("{name}: {told}"));
+    let [until_seen, machine] = ["only_until_seen_ns", "only_machine_1996_ns"].map(ns);
+    let all = until_seen + machine + ns("both_wait_ns") + ns("both_think_ns") + ns("not_known_ns");
+    assert_eq!(all, ns("to_ns") - ns("from_ns"));
+    let of = |keys: &'static [char]| done.iter().filter(|done| keys.contains(&done.key));
+    let timers: u64 = of(&['t', 'r']).map(|done| done.part_ns).sum();
+    let spelling = of(&['s']).count() as u64 * SPELLING_NS;
+    assert!(until_seen * 2 > timers && machine * 2 > spelling, "{until_seen} {timers} {machine} {spelling}");
+}
+
+/// Compares what the machine of 1996 calls thinking with the program's own timers, which are all that it takes for that, whoever
+/// else had the CPU meanwhile.
+pub(crate) fn judge_by_1996(tally: &mut Tally, input: &Interaction, done: Done) {
+    let Some(thinking_ns) = input.think_1996_ns else { return };
+    let expected_ns = if matches!(done.key, 't' | 'r') { done.part_ns } else { 0 };
+    tally.by_1996 += 1;
+    if thinking_ns.abs_diff(expected_ns) > TIMERS_NS {
+        tally.wrong_by_1996.push(format!("{thinking_ns} of {expected_ns} ns: {done:?} {input:?}"));
     }
 }
 

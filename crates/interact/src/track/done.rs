@@ -74,6 +74,15 @@ impl Tracker {
         self.followed && active.is_some_and(|open| !open.is_start) && self.cause.is_any_at_work(&self.readers)
     }
 
+    /// Since when something has been queued at the terminal that nobody has taken.
+    fn unread_since(&self) -> Option<u64> {
+        let is_unread = |open: &&Open| {
+            open.row.got_ns.is_none() && !open.is_start && !open.is_for_terminal && !open.was_thrown_away
+        };
+        let first = self.open.iter().find(is_unread).filter(|_| self.shown.is_none());
+        first.map(|open| open.row.begin_ns)
+    }
+
     /// Nothing more comes: returns all that is left, in order.
     pub fn finish(&mut self, end_ns: u64) -> Vec<Taken> {
         if self.is_under_way()
@@ -89,6 +98,9 @@ impl Tracker {
             self.note_end_of_work();
             for (_, since) in std::mem::take(&mut self.io) {
                 self.note_interval(Interval::Io, since, end_ns);
+            }
+            if let Some(since) = self.unread_since() {
+                self.note_interval(Interval::Queue, since, end_ns);
             }
         } else {
             merge_silent(&mut self.open);

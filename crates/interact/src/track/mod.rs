@@ -76,6 +76,8 @@ pub struct Tracker {
     limits: HashMap<u32, Option<u64>>,
     /// Since when threads sleep for I/O.
     io: HashMap<u32, u64>,
+    /// Since when threads that could run have had no CPU.
+    ready: HashMap<u32, u64>,
     ends: Ends,
     /// With a display, what is known of its server.
     shown: Option<Shown>,
@@ -204,7 +206,12 @@ impl Tracker {
         match seen.kind {
             Moment::Got => self.got(seen),
             Moment::Wrote => self.wrote(seen),
-            Moment::Woke => self.cause.woke(seen),
+            Moment::Woke => {
+                if seen.woken_is_there() {
+                    self.is_ready(seen.value as u32, seen.at_ns);
+                }
+                self.cause.woke(seen);
+            }
             Moment::Ran => self.ran(seen),
             Moment::Became => self.became(seen),
             Moment::HandedOn => {
@@ -354,7 +361,9 @@ impl Tracker {
         if let Some(since) = self.io.remove(&seen.tid) {
             self.note_interval(Interval::Io, since, from);
         }
-        self.note_interval(Interval::Cpu, from, seen.at_ns);
+        // While a thread waits for its turn, the CPU is busy with somebody else's work.
+        let busy_since = self.ready.remove(&seen.tid).map_or(from, |since| since.min(from));
+        self.note_interval(Interval::Cpu, busy_since, seen.at_ns);
         if self.cause.is_at_work(seen.tid)
             && let Some(open) = self.open_mut(self.active)
         {
@@ -368,6 +377,7 @@ impl Tracker {
         }
         self.note_busy(seen, from);
         if !seen.slept() {
+            self.is_ready(seen.tid, seen.at_ns);
             return;
         }
         if seen.sleeps_for_io() && self.io.len() < MAX_THREADS {
@@ -375,6 +385,13 @@ impl Tracker {
         }
         if seen.for_input() || seen.for_several() && (self.shown.is_some() || self.readers.contains(&seen.tid)) {
             self.waits_for_input(seen);
+        }
+    }
+
+    /// From now on, this thread waits for a CPU.
+    fn is_ready(&mut self, tid: u32, at_ns: u64) {
+        if self.ready.len() < MAX_THREADS {
+            self.ready.entry(tid).or_insert(at_ns);
         }
     }
 

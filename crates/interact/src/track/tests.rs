@@ -111,6 +111,45 @@ fn a_timer_that_the_key_set_is_waited_for_and_one_of_before_is_not() {
     }
 }
 
+/// On the machine of 1996 the CPU is busy whoever has it.
+#[test]
+fn waiting_for_a_cpu_is_no_thinking() {
+    let there = |waking: Seen| waking.among(true, true, false);
+    let thinks_ms = |then: &[Seen]| {
+        let mut tracker = Tracker::new(true);
+        tracker.put_in(input(100, "a"));
+        tracker.seen(&got(101 * MS, 7, 1));
+        then.iter().for_each(|seen| tracker.seen(seen));
+        tracker.finish(500 * MS)[0].row.think_1996_ns.map(|ns| ns / MS)
+    };
+    let (begins, ends) = (ran(101 * MS, 103 * MS, 7), waits(141 * MS, 152 * MS, 7, None));
+    // It is preempted for 38 ms, or it sleeps.
+    assert_eq!(thinks_ms(&[begins.clone(), wrote(151 * MS, 7), ends.clone()]), Some(0));
+    assert_eq!(thinks_ms(&[begins.clone().sleeping(false, false), wrote(151 * MS, 7), ends.clone()]), Some(48));
+    // It wakes another one, which gets a CPU 30 ms after that, and sleeps.
+    let sleeps = begins.sleeping(false, false);
+    let (asks, other) = (there(woke(102 * MS, 7, 8)), ran(132 * MS, 142 * MS, 8).sleeping(false, false));
+    let then = waits(143 * MS, 144 * MS, 7, None);
+    assert_eq!(thinks_ms(&[asks, sleeps.clone(), wrote(141 * MS, 8), other, then]), Some(0));
+    // A timer wakes it after 20 ms: that much is thinking, and so is work with nothing queued that comes after it.
+    let timer = woke(122 * MS, 0, 7).among(false, true, true);
+    assert_eq!(thinks_ms(&[sleeps, timer, wrote(151 * MS, 7), ends]), Some(48));
+}
+
+#[test]
+fn what_nobody_takes_is_queued_to_the_end() {
+    let mut tracker = Tracker::new(true);
+    tracker.put_in(input(100, "a"));
+    tracker.seen(&ran(101 * MS, 120 * MS, 7).sleeping(false, false));
+    tracker.put_in(input(200, "b"));
+    let taken = tracker.finish(300 * MS);
+    let waits: Vec<_> = taken.iter().map(|taken| taken.waits_1996.clone().unwrap()).collect();
+    assert_eq!(
+        (outcomes(&taken), waits),
+        (vec![Outcome::Unread; 2], vec![vec![(100 * MS, 200 * MS)], vec![(200 * MS, 300 * MS)]])
+    );
+}
+
 /// A shell that waits for a command is not done with the key, whatever it echoed.
 #[test]
 fn a_key_that_is_still_worked_for_at_the_end_is_unfinished() {
