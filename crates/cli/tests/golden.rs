@@ -196,6 +196,15 @@ fn inputs_to_a_program() {
             "compare interact.punctual record.punctual --json",
         ],
     );
+    answers(
+        "paces",
+        &[
+            "report paces/human/01.punctual",
+            "report paces/human/01.punctual --json",
+            "compare paces/human paces/full",
+            "compare paces/human paces/full --json",
+        ],
+    );
 }
 
 #[test]

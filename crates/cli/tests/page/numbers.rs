@@ -234,13 +234,14 @@ fn gaps_have_a_page_too() {
     assert!(told.contains("6.0 us or more") && told.contains("100 % (2,000)") && !told.contains("wakeup"), "{told}");
 }
 
-/// On a logarithmic axis the line would be flat: nearly all of the waiting is in few inputs.
+/// Shares from 0 to 100 %, because on a logarithmic axis the line would be flat: nearly all of the waiting is in few inputs.
 #[test]
-fn shares_of_waiting_run_from_0_to_100_percent() {
-    const NAME: &str = "shares_of_waiting_run_from_0_to_100_percent";
+fn waiting_for_inputs_is_drawn_as_it_was() {
+    const NAME: &str = "waiting_for_inputs_is_drawn_as_it_was";
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("page.html");
-    let made = run(&support::golden(), &["report", "interact.punctual", "--html", page.to_str().unwrap(), "--json"]);
+    let words = ["report", "paces/human/01.punctual", "--html", page.to_str().unwrap(), "--json"];
+    let made = run(&support::golden(), &words);
     if support::stdout(&made).contains("Node.js") {
         return skip(NAME, "the program was built without the script of the pages");
     }
@@ -250,4 +251,12 @@ fn shares_of_waiting_run_from_0_to_100_percent() {
     for tick in ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"] {
         assert!(figure.contains(&format!(">{tick}<")), "no {tick}: {figure}");
     }
+    // A bar for each range of latency in which there is an input.
+    let answer = json(&made);
+    let ranges = answer["histogram"].as_array().unwrap();
+    let filled = ranges.iter().filter(|range| range["inputs"].as_u64() > Some(0)).count();
+    assert_eq!(between(&dom, "id=\"latency-histogram\"", "</figure>").matches("<rect").count(), filled);
+    // Both machines, one above the other.
+    let both = between(&dom, "id=\"think-wait\"", "</figure>");
+    assert!(both.contains(">until seen<") && both.contains(">1996<"), "{both}");
 }
