@@ -185,12 +185,13 @@ fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
     in_doubt.min(in_time).saturating_add(cut(recorder))
 }
 
-/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or the wait for the answer may be
-/// left out; or a thread that ended worked on it, unseen.
+/// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or a wait may be left out, since it is only
+/// assumed where they begin; or a thread that ended worked on it, unseen. Those that were slow are none of these.
 fn in_doubt(recorder: &RecorderSummary) -> u64 {
     let times = recorder.request_times.unwrap_or_default();
     let of_times = times.maybe_parts.saturating_add(times.maybe_several).saturating_add(times.after_answers);
-    of_times.saturating_add(recorder.ended_threads)
+    let may_hide = recorder.may_hide().unwrap_or(0).saturating_sub(times.late_assumed);
+    of_times.max(may_hide).saturating_add(recorder.ended_threads)
 }
 
 /// Why nothing can be said of a run's slow requests, if that is so.

@@ -4,7 +4,7 @@
 mod two_sides;
 
 use crate::support::{self, code, json, run, stderr, stdout};
-use punctual_recording::{ACTIVATIONS_SCHEMA, ActivationDocument, DeviceSummary, RecorderSummary, Stage};
+use punctual_recording::{ACTIVATIONS_SCHEMA, ActivationDocument, DeviceSummary, RecorderSummary, RequestTimes, Stage};
 use std::path::Path;
 use two_sides::{MS, Made, PLAIN, write};
 
@@ -245,6 +245,7 @@ fn a_side_whose_requests_were_not_recognised_is_not_better() {
         requests: Some(requests),
         late,
         cut_requests,
+        request_times: Some(RequestTimes { sure: requests, ..RequestTimes::default() }),
         ..threshold.clone()
     });
     let made = counted.each_ref().map(|recorder| Made { seconds: 5, requests: Some(recorder), ..PLAIN });

@@ -101,8 +101,8 @@ pub struct RequestTimes {
     pub p99_ns: Option<u64>,
     /// The longest, ns.
     pub max_ns: u64,
-    /// How many of them hold no wait for the next request, because where they begin is known, and what they wait for. Of the others
-    /// some may.
+    /// How many of them hold no wait for the next request, and leave out none for an answer, because where they begin is known, and what they wait
+    /// for. Of the others some may.
     pub sure: u64,
     /// How many of them may be only what follows a sleep within a request, because a timer begins them in a thread that may be
     /// a server's.
@@ -138,6 +138,12 @@ pub struct RequestTimes {
 }
 
 impl RequestTimes {
+    /// How many of all requests, of which there are so many, may hide one that was late: all that are not sure, since nothing tells whether what comes before
+    /// them is the wait for the next request or for an answer.
+    pub fn may_hide(self, all: u64) -> u64 {
+        all.saturating_sub(self.sure).max(self.assumed).min(all)
+    }
+
     /// What is known of requests of clients that were behind their timers, or had none: how many began without these, how many may be
     /// several each, and how many may leave out the wait for the answer; each with words to follow the number.
     pub fn of_late_clients(self) -> [(u64, String); 3] {
@@ -160,6 +166,11 @@ impl RequestTimes {
 }
 
 impl RecorderSummary {
+    /// How many requests may hide one that was late, of those that were seen to end; `None` if they were not counted.
+    pub fn may_hide(&self) -> Option<u64> {
+        Some(self.request_times.unwrap_or_default().may_hide(self.requests?))
+    }
+
     /// So many values have to be known before a quantile of them is a threshold.
     pub const MIN_FOR_QUANTILE: u64 = 1_000;
 
@@ -208,6 +219,15 @@ fn is_zero(count: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_requests_that_are_not_sure_may_hide_a_late_one() {
+        let of = |sure, assumed| RequestTimes { sure, assumed, ..RequestTimes::default() }.may_hide(100);
+        assert_eq!([of(0, 0), of(96, 0), of(96, 9), of(100, 0), of(101, 0), of(0, 101)], [100, 4, 9, 0, 0, 100]);
+        let whole = RecorderSummary { requests: Some(100), ..RecorderSummary::default() };
+        assert_eq!(whole.may_hide(), Some(100), "their times were not kept");
+        assert_eq!(RecorderSummary::default().may_hide(), None, "they were not counted");
+    }
 
     #[test]
     fn the_words_on_late_clients_agree_with_their_numbers() {

@@ -4,6 +4,7 @@ use crate::layout::{counted, grouped, is_simulated, on_machine, percent, shorten
 use crate::recording::followed::{never_slept_in_words, who_woke, with_policy};
 use crate::recording::names::files_apart;
 use crate::why::request_times::may_be_late;
+use crate::why::words::is_much;
 use crate::{Measurement, load_name, stage_rows};
 use punctual_device::{Profile, Source};
 use punctual_forecast::JudgedDevice;
@@ -104,7 +105,8 @@ pub(crate) fn followed_verdict(document: &Document, followed: &Followed, load: &
 /// That more requests may have been late than were seen, because clients were behind their timers.
 fn late_clients_in_words(document: &Document) -> Option<String> {
     let recorder = document.recorder.as_ref().filter(|recorder| recorder.stage == Stage::Request)?;
-    let told: Vec<String> = may_be_late(recorder).map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+    let told = may_be_late(recorder, &is_much).map(|(count, what)| format!("{} {what}", grouped(count)));
+    let told: Vec<String> = told.collect();
     let all = counted(recorder.requests?, "recognised request");
     (!told.is_empty()).then(|| format!("Of {all} {}.", told.join("; ")))
 }

@@ -83,11 +83,11 @@ impl WhyReport<'_> {
         self.recognised().is_some_and(|all| is_much(not_judged, all))
     }
 
-    /// Whether something was late, or the threshold was never known, or no request was recognised or what was may be parts, and there is no evidence to tell a
-    /// cause from.
+    /// Whether something was late, or the threshold was never known, or no request was recognised, or none is known to be whole, and there is no evidence to
+    /// tell a cause from.
     pub(crate) fn lacks_evidence(&self) -> bool {
         let is_unknown = self.recorder.as_ref().is_some_and(|recorder| recorder.threshold_ns.is_none());
-        let is_untold = self.recognised_none() || self.maybe_parts() > 0;
+        let is_untold = self.recognised_none() || self.maybe_parts() > 0 || self.knows_none_whole();
         self.whole() == 0 && (self.late() > 0 || is_unknown || is_untold)
     }
 }

@@ -101,10 +101,14 @@ pub(crate) fn times_in_words(recorder: &RecorderSummary) -> Option<String> {
     Some(words + &cut_in_words(recorder))
 }
 
-/// What is known of requests of clients that were behind their timers, where it tells that more may have been late.
-pub(crate) fn may_be_late(recorder: &RecorderSummary) -> impl Iterator<Item = (u64, String)> + use<> {
+/// What is known of requests of clients that were behind their timers, where it tells that more may have been late; of those that may leave out the wait for
+/// the answer only if so many of all are told.
+pub(crate) fn may_be_late<Told: Fn(u64, u64) -> bool>(
+    recorder: &RecorderSummary,
+    is_told: &Told,
+) -> impl Iterator<Item = (u64, String)> + use<Told> {
     let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
-    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_much(times.after_answers, all)];
+    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_told(times.after_answers, all)];
     times.of_late_clients().into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
 }
 
@@ -195,7 +199,7 @@ mod tests {
                 threshold: "15ms".into(),
                 threshold_ns: Some(15_000_000),
                 requests: Some(582),
-                request_times: Some(RequestTimes { maybe_ticks, maybe_in_vain, ..RequestTimes::default() }),
+                request_times: Some(RequestTimes { maybe_ticks, maybe_in_vain, sure: 582, ..RequestTimes::default() }),
                 ..RecorderSummary::default()
             };
             WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()

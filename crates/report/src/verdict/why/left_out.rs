@@ -172,7 +172,7 @@ mod tests {
     fn requests_before_the_quantile_was_known_are_not_said_to_have_been_in_time() {
         let told = |requests: u64, not_judged: u64, late: u64| {
             let episodes: Vec<EpisodeView> = (0..late).map(|_| of_parts(&[(Kind::Wait, "store", 100)])).collect();
-            let times = RequestTimes { max_ns: 648_000_000, ..RequestTimes::default() };
+            let times = RequestTimes { max_ns: 648_000_000, sure: requests, ..RequestTimes::default() };
             let recorder = RecorderSummary {
                 threshold: "p99".to_owned(),
                 threshold_ns: Some(60_000_000),

@@ -1,7 +1,8 @@
-//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests` and `slowest`; what shares leave out, in `left_out`; of
+//! Of `why`: who made wakeups late, or why that cannot be told; of requests, in `requests`, `none_late` and `slowest`; what shares leave out, in `left_out`; of
 //! handlers against their limits.
 
 mod left_out;
+mod none_late;
 mod requests;
 mod slowest;
 
@@ -17,8 +18,10 @@ use std::fmt::Write;
 /// Threads that, all together, wake up less often than once in this time, ns, may be loops that never sleep.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What to record where nothing can be said of a server's requests.
+/// What to record where nothing can be said of a server's requests, ...
 const INSTEAD: &str = "Record the client instead (--comm), or --why-stage total.";
+/// ... and where it is not known which of both it is: what asks again at once looks like what answers at once.
+const OTHER_END: &str = "Record whoever is at the other end instead (--comm), or --why-stage total.";
 
 /// The sentence about a recording's own end, if it did not end in order: its own, or else that of its flight recorder, which may have
 /// had room for one.
@@ -109,6 +112,7 @@ impl WhyReport<'_> {
                     self.none_late()
                 ),
                 None if self.maybe_parts() > 0 => format!("{}. {INSTEAD}", self.none_late()),
+                None if self.knows_none_whole() => format!("{}. {OTHER_END}", self.none_late()),
                 None if self.recognised().is_some() => format!("{}.", self.none_late()),
                 None if self.unseen() > 0 => format!(
                     "{}, but {} {} not seen, and may have.",
