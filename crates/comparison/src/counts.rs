@@ -174,15 +174,23 @@ fn are_counted(recorder: &RecorderSummary) -> bool {
     recorder.requests.is_some_and(|all| all >= recorder.late.max(1))
 }
 
-/// How many requests began whose end was not seen.
+/// How many requests may have begun whose end was not seen: each wait of one that was given up may have been for another one.
 fn cut(recorder: &RecorderSummary) -> u64 {
-    recorder.cut_requests.saturating_add(recorder.without_end)
+    let given_up = recorder.without_end.saturating_mul(RecorderSummary::MAX_WAITS);
+    recorder.cut_requests.saturating_add(given_up)
+}
+
+/// How many of these at most may have been slow: none of those that had not gone on for as long.
+fn cut_maybe_slow(recorder: &RecorderSummary) -> u64 {
+    let maybe_slow = recorder.may_be_late_cut();
+    let given_up = maybe_slow.min(recorder.without_end);
+    given_up.saturating_mul(RecorderSummary::MAX_WAITS).saturating_add(maybe_slow - given_up)
 }
 
 /// How many requests were not found slow and may have been: they were cut, or as many of those in time as are in doubt.
 fn unknown(recorder: &RecorderSummary, in_doubt: u64) -> u64 {
     let in_time = recorder.requests.unwrap_or(0).saturating_sub(recorder.late);
-    in_doubt.min(in_time).saturating_add(cut(recorder))
+    in_doubt.min(in_time).saturating_add(cut_maybe_slow(recorder))
 }
 
 /// Of how many it is not known how long they took: only a part of them may have been seen, or several may count as one, or a wait may be left out, since it is only

@@ -98,10 +98,12 @@ fn requests_that_were_not_seen_whole_are_no_evidence() {
     let slow = of(1_000, 400, [0; 3]);
     // The requests of B, those late, cut, without an end, and maybe parts; of a run of B: at least, at most, of how many; what B is.
     type Row = (u64, u64, [u64; 3], Option<(u64, u64, u64)>, Outcome);
-    let table: [Row; 9] = [
+    let table: [Row; 10] = [
         (1_000, 4, [0, 0, 0], Some((4, 4, 1_000)), Outcome::Better),
         (1_000, 4, [3, 0, 0], Some((4, 7, 1_003)), Outcome::Better),
-        (1_000, 4, [3, 2, 0], Some((4, 9, 1_005)), Outcome::Better),
+        // Each wait of one that was given up may have been for another one.
+        (1_000, 4, [3, 2, 0], Some((4, 507, 1_503)), Outcome::NoDifference),
+        (1_000, 4, [0, 5, 0], None, Outcome::NoDifference),
         (1_000, 4, [0, 0, 6], Some((4, 10, 1_000)), Outcome::Better),
         // A part that is slow is of a slow request.
         (1_000, 400, [0, 0, 700], None, Outcome::NoDifference),
@@ -131,6 +133,21 @@ fn requests_that_were_not_seen_whole_are_no_evidence() {
     let found = counts(&one, &slow, false, 0.95);
     let [row] = &found[..] else { panic!("{found:?}") };
     assert_eq!((row.outcome, row.a.untold, row.a.exposure), (Outcome::NoDifference, Some(Untold::NoneRecognised), 0));
+}
+
+/// One that was given up, or still went on as the recording ended, before it had taken as long as a slow one was in time.
+#[test]
+fn requests_that_were_cut_before_they_were_slow_were_not() {
+    for (maybe_late_cut, expected) in [(None, 503), (Some(0), 0), (Some(1), 250), (Some(2), 500), (Some(4), 502)] {
+        let mut runs = of_server(Some(1_000), 1);
+        for recorder in runs.iter_mut().filter_map(|run| run.document.recorder.as_mut()) {
+            (recorder.late, recorder.without_end, recorder.cut_requests) = (0, 2, 3);
+            recorder.maybe_late_cut = maybe_late_cut;
+        }
+        let row = counts(&of_server(Some(1_000), 400), &runs, false, 0.95).remove(0);
+        let found = (row.b.least, row.b.events / 3, row.b.exposure / 3);
+        assert_eq!(found, (0, expected, 1_503), "{maybe_late_cut:?}: {row:?}");
+    }
 }
 
 /// A client that asks again at once looks like a server that answers at once, and its waits for answers are in no request: none that was seen to be slow means

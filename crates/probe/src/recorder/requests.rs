@@ -10,6 +10,7 @@
 
 use super::behind::Usual;
 use super::connections::{Programs, WaitedFor};
+use super::cut::Cut;
 use super::in_vain::InVain;
 use super::late_wakeup::Connections;
 use super::request::Open;
@@ -17,11 +18,12 @@ pub(crate) use super::request::{Known, Request};
 use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
+use punctual_recording::RecorderSummary;
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
 
 /// A request with more waits than this never came back to its assumed source: that was something else.
-const MAX_WAITS: u32 = 250;
+const MAX_WAITS: u32 = RecorderSummary::MAX_WAITS as u32;
 /// How many threads are kept in mind at most: one more, and all are forgotten.
 const MAX_THREADS: usize = 8_192;
 /// One thread is looked at in this many of its waits at most.
@@ -86,9 +88,7 @@ pub(super) struct Thread {
 pub(crate) struct Requests {
     pub(super) threads: HashMap<u32, Thread>,
     pub(super) programs: Programs,
-    given_up: u64,
-    /// Those that were not over when their thread was lost sight of.
-    lost: u64,
+    cut: Cut,
     /// Threads that ended, see [`RecorderSummary::ended_threads`](punctual_recording::RecorderSummary::ended_threads).
     ended: u64,
 }
@@ -97,14 +97,15 @@ impl Requests {
     /// Takes in a thread's next stretch of work; returns the requests that are over because of it.
     pub(crate) fn next(&mut self, tid: u32, stretch: &Stretch) -> impl Iterator<Item = Request> + use<> {
         if self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid) {
-            self.lost = self.cut();
+            let lost = self.open().count();
+            (0..lost).for_each(|_| self.cut.lose());
             self.threads.clear();
         }
         let thread = self.threads.entry(tid).or_default();
         thread.process = stretch.process;
         thread.has_accepted = self.programs.has_accepted(stretch.process);
         thread.accepted_none = self.programs.accepted_none(stretch.process);
-        let before = thread.end_of_wait(stretch, &mut self.given_up);
+        let before = thread.end_of_wait(stretch, &mut self.cut);
         thread.begin(stretch);
         let after = thread.pause(stretch);
         if stretch.then == Pause::Ends {
@@ -117,9 +118,16 @@ impl Requests {
     /// Something about a thread was not seen: since when it works on what is not known any more.
     pub(crate) fn lost_sight_of(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
-            self.lost += u64::from(thread.open.is_some());
+            if thread.open.is_some() {
+                self.cut.lose();
+            }
             (thread.open, thread.at, thread.seen) = (None, None, None);
         }
+    }
+
+    /// From now on requests are late beyond this, ns, if that is known already.
+    pub(crate) fn late_after(&mut self, threshold_ns: Option<u64>) {
+        self.cut.late_after(threshold_ns);
     }
 
     /// Whether a thread's program accepts connections, as far as was ever seen.
@@ -142,7 +150,7 @@ impl Requests {
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
-        self.given_up
+        self.cut.given_up()
     }
 
     /// A thread of a process ended without a wakeup since it last slept, if it ever did: as one that answers one request does.
@@ -159,7 +167,16 @@ impl Requests {
 
     /// Requests that have begun and whose end was not seen, or not yet.
     pub(crate) fn cut(&self) -> u64 {
-        self.lost + self.threads.values().filter(|thread| thread.open.is_some()).count() as u64
+        self.cut.lost() + self.open().count() as u64
+    }
+
+    /// How many of both may have been late by now, or hold some that were.
+    pub(crate) fn maybe_late_cut(&self, now_ns: u64) -> u64 {
+        self.cut.maybe_late(self.open().map(|open| open.expected_ns), now_ns)
+    }
+
+    fn open(&self) -> impl Iterator<Item = &Open> {
+        self.threads.values().filter_map(|thread| thread.open.as_ref())
     }
 }
 
@@ -289,7 +306,7 @@ impl Thread {
     }
 
     /// The wait before a stretch is over: the request that ended when that wait began, if one did.
-    fn end_of_wait(&mut self, stretch: &Stretch, given_up: &mut u64) -> Option<Request> {
+    fn end_of_wait(&mut self, stretch: &Stretch, cut: &mut Cut) -> Option<Request> {
         let (place, call) = self.at?;
         let ended_by = stretch.ended_by;
         self.learn(place, stretch);
@@ -337,9 +354,8 @@ impl Thread {
         if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
             open.known.waits_for_answers &= self.asked.contains(&place);
         }
-        if self.open.as_ref().is_some_and(|open| open.waits >= MAX_WAITS) {
-            *given_up += 1;
-            self.open = None;
+        if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
+            cut.give_up(open.expected_ns, stretch.expected_ns);
             self.source = (!is_for_answers).then_some(found);
             self.answered.clear();
         }

@@ -145,6 +145,27 @@ fn a_source_that_does_not_come_again_is_given_up() {
     assert!(found as u32 > MAX_WAITS / 3, "{found}");
 }
 
+/// One of a thread that sleeps once and then serves: what it holds is not known, but for how long it went on.
+#[test]
+fn requests_that_were_given_up_may_have_been_late_if_they_took_as_long() {
+    for (threshold_ns, expected) in [(Some(1_000_000), 0), (Some(1_000), 1), (None, 1)] {
+        let mut play = Play::default();
+        play.requests.late_after(threshold_ns);
+        play.stretch(EndedBy::Timer, waits(ANSWER, Call::Read));
+        for _ in 0..MAX_WAITS {
+            play.stretch(EndedBy::Thread, waits(OTHER, Call::Read));
+        }
+        assert_eq!((play.requests.given_up(), play.requests.cut()), (1, 0));
+        // The next one begins where it waits now.
+        play.stretch(EndedBy::Thread, waits(ANSWER, Call::Read));
+        assert_eq!(play.requests.cut(), 1);
+        let open = u64::from(threshold_ns.is_none());
+        assert_eq!(play.requests.maybe_late_cut(play.now), expected + open, "{threshold_ns:?}");
+        play.requests.lost_sight_of(TID);
+        assert_eq!(play.requests.maybe_late_cut(play.now), expected + 1, "nobody knows how long that one took");
+    }
+}
+
 #[test]
 fn whoever_ends_or_is_lost_is_forgotten() {
     let mut play = Play::default();

@@ -215,6 +215,7 @@ impl Watch {
         let ran_ns = wakeup.expected_ns + wakeup.total_ns;
         let until_ns = ran_ns + work_ns;
         let stretch = Stretch { process, expected_ns: wakeup.expected_ns, ended_by, ran_ns, until_ns, then };
+        self.requests.late_after(self.threshold_ns);
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
             self.of_requests.count(&request, self.threshold_ns);
@@ -385,6 +386,7 @@ impl Watch {
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
             summary.request_times = self.of_requests.times(&self.values);
+            summary.maybe_late_cut = Some(self.requests.maybe_late_cut(clock::monotonic_ns()));
             summary.ended_threads = self.requests.ended();
         }
         if let Some(written) = self.writing.written() {

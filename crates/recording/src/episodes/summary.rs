@@ -41,6 +41,10 @@ pub struct RecorderSummary {
     /// Requests that had begun and whose end was not seen: some of the thread's wakeups were missed, or the recording ended first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_requests: u64,
+    /// How many of both may have been late, or hold some that were: they had lasted longer than the threshold when they were given up or the recording
+    /// ended, or it is not known for how long they went on. `None`: older recordings do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maybe_late_cut: Option<u64>,
     /// Threads of programs that accept connections that ended, and were not seen to wait for any: each may have worked on a request that another one read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ended_threads: u64,
@@ -166,9 +170,18 @@ impl RequestTimes {
 }
 
 impl RecorderSummary {
+    /// So many waits may a request have that is followed: after one more it is given up, and is in [`without_end`](Self::without_end). Each of them may have
+    /// been for another request.
+    pub const MAX_WAITS: u64 = 250;
+
     /// How many requests may hide one that was late, of those that were seen to end; `None` if they were not counted.
     pub fn may_hide(&self) -> Option<u64> {
         Some(self.request_times.unwrap_or_default().may_hide(self.requests?))
+    }
+
+    /// How many that were not followed to the end may have been late, or hold some that were. Where that was not counted, all may.
+    pub fn may_be_late_cut(&self) -> u64 {
+        self.maybe_late_cut.unwrap_or(u64::MAX).min(self.without_end.saturating_add(self.cut_requests))
     }
 
     /// So many values have to be known before a quantile of them is a threshold.
@@ -227,6 +240,17 @@ mod tests {
         let whole = RecorderSummary { requests: Some(100), ..RecorderSummary::default() };
         assert_eq!(whole.may_hide(), Some(100), "their times were not kept");
         assert_eq!(RecorderSummary::default().may_hide(), None, "they were not counted");
+    }
+
+    #[test]
+    fn all_that_were_not_followed_to_the_end_may_have_been_late_where_that_was_not_counted() {
+        let cut = |maybe_late_cut| RecorderSummary {
+            without_end: 3,
+            cut_requests: 2,
+            maybe_late_cut,
+            ..RecorderSummary::default()
+        };
+        assert_eq!([None, Some(0), Some(4), Some(9)].map(|late| cut(late).may_be_late_cut()), [5, 0, 4, 5]);
     }
 
     #[test]

@@ -134,6 +134,23 @@ pub(crate) fn cut_in_words(recorder: &RecorderSummary) -> String {
     }
 }
 
+/// The same of those that may have been late, or hold some that were, to follow a sentence that says so.
+pub(crate) fn cut_in_full(recorder: &RecorderSummary) -> Option<String> {
+    let (cut, given_up) = (recorder.may_be_late_cut(), recorder.without_end);
+    let were = agreeing(cut, "was", "were");
+    let because = match given_up {
+        0 => String::new(),
+        _ => format!(
+            ", and {} {} given up after {} waits{}, any of which may have been for another request",
+            grouped(given_up),
+            agreeing(given_up, "was", "were"),
+            RecorderSummary::MAX_WAITS,
+            agreeing(given_up, "", " each"),
+        ),
+    };
+    (cut > 0).then(|| format!("{} {were} not followed to the end{because}", grouped(cut)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +206,20 @@ mod tests {
              since it is short and comes right after a longer one"
         );
         assert_eq!(told(&RecorderSummary { request_times: None, ..whole }), "", "an older recording");
+    }
+
+    #[test]
+    fn what_was_not_followed_to_the_end_is_told_with_the_reason() {
+        let told = |without_end, cut_requests, maybe_late_cut| {
+            cut_in_full(&RecorderSummary { without_end, cut_requests, maybe_late_cut, ..RecorderSummary::default() })
+        };
+        assert_eq!(told(0, 0, None), None);
+        assert_eq!(told(2, 3, Some(0)), None, "none of them had taken that long");
+        assert_eq!(told(0, 1, Some(1)).as_deref(), Some("1 was not followed to the end"));
+        let given_up = "37 were not followed to the end, and 34 were given up after 250 waits each, any of which may have been for another request";
+        assert_eq!(told(34, 3, None).as_deref(), Some(given_up));
+        let one = "1 was not followed to the end, and 1 was given up after 250 waits, any of which may have been for another request";
+        assert_eq!(told(1, 0, None).as_deref(), Some(one));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! That no request was late, and of how many that is not known: those of which it is only assumed where they begin and end may hide one that was.
 
 use crate::why::model::WhyReport;
-use crate::why::request_times::may_be_late;
+use crate::why::request_times::{cut_in_full, may_be_late};
 use crate::why::words::is_much;
-use punctual_recording::{RequestTimes, agreeing, counted, grouped};
+use punctual_recording::{RecorderSummary, RequestTimes, agreeing, counted, grouped};
 
 impl WhyReport<'_> {
     /// That some may be only parts of requests, to follow their number.
@@ -22,8 +22,8 @@ impl WhyReport<'_> {
         untold.map_or_else(String::new, |untold| format!(" More may have been late: {untold}."))
     }
 
-    /// How many requests may hide one that was late, since it is not known where they begin and end; and how many threads may have worked on some that were
-    /// not seen. `None` if none does, or not so many of all that they are told.
+    /// How many requests may hide one that was late, since it is not known where they begin and end, or what became of them; and how many threads may have
+    /// worked on some that were not seen. `None` if none does, or not so many of all that they are told.
     fn untold(&self, is_told: impl Fn(u64, u64) -> bool) -> Option<String> {
         let all = self.recognised().filter(|all| *all > 0)?;
         let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
@@ -39,6 +39,10 @@ impl WhyReport<'_> {
         for (count, what) in may_be_late(recorder, &is_told).chain(may_be_parts) {
             let of_all = if untold.is_empty() { format!(" of all {}", grouped(all)) } else { String::new() };
             untold.push(format!("{}{of_all} {what}", grouped(count)));
+        }
+        let cut = recorder.may_be_late_cut();
+        if is_told(cut.saturating_add(recorder.without_end.saturating_mul(RecorderSummary::MAX_WAITS)), all) {
+            untold.extend(cut_in_full(recorder));
         }
         let ended = recorder.ended_threads;
         if is_told(ended, all) {
@@ -132,7 +136,7 @@ mod tests {
     use crate::why::model::EpisodeView;
     use crate::why::tests::of_parts;
     use punctual_blame::Kind;
-    use punctual_recording::{RecorderSummary, Stage};
+    use punctual_recording::Stage;
     use std::path::Path;
 
     /// A server sleeps within its requests, and what follows is never late.
@@ -286,6 +290,32 @@ mod tests {
         );
         let all = "None of the 2,200 requests that were recognised took longer than 4.00 ms.";
         assert_eq!(told(sure(2_200)), (all.to_owned(), false));
+    }
+
+    /// A server that sleeps now and then: what follows is one request for long, which is given up, and the sleeps are among those.
+    #[test]
+    fn requests_that_were_given_up_may_have_been_late() {
+        let told = |without_end, cut_requests, maybe_late_cut| {
+            let times = RequestTimes { sure: 15_499, ..RequestTimes::default() };
+            let recorder = RecorderSummary {
+                threshold: "4ms".into(),
+                threshold_ns: Some(4_000_000),
+                stage: Stage::Request,
+                requests: Some(15_499),
+                request_times: Some(times),
+                without_end,
+                cut_requests,
+                maybe_late_cut,
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
+        };
+        let none = "None of the 15,499 requests that were recognised took longer than 4.00 ms";
+        let given_up = "37 were not followed to the end, and 34 were given up after 250 waits each, any of which may have been for another request";
+        assert_eq!(told(34, 3, Some(37)), format!("{none}, but others may have: {given_up}."));
+        assert_eq!(told(34, 3, None), format!("{none}, but others may have: {given_up}."));
+        assert_eq!(told(0, 1, Some(1)), format!("{none}, but others may have: 1 was not followed to the end."));
+        assert_eq!(told(0, 1, Some(0)), format!("{none}."), "it had not gone on for that long");
     }
 
     /// What a client that is behind its timer does shows less than what it would have done in time.
