@@ -3,6 +3,7 @@
 mod answer;
 mod asked;
 mod begun;
+mod children;
 mod classifier;
 mod counted;
 mod file_locks;

@@ -8,6 +8,7 @@ mod asked_by_words;
 mod beginnings;
 mod beside;
 mod blindness;
+mod children;
 mod counted;
 mod cut;
 mod disks;

@@ -109,7 +109,7 @@ impl Classifier<'_> {
         let for_signal = waits_for_signal(woken_by);
         // When a thread ends, so does what it had: its side of a pipe, its locks; and those who wait for its end have reached it.
         if told.act == WakingAct::Ends {
-            return End::By(woken_by.tid);
+            return self.of_children(woken_by);
         }
         if told.act == WakingAct::Thaws {
             return End::NotBy(format!("{by} thawed it, and what it waited for had come before"));
