@@ -24,6 +24,30 @@ pub(crate) enum WaitedFor {
     Several,
 }
 
+/// What a thread was seen to wait for, between two times, ns.
+#[derive(Clone, Copy)]
+pub(super) struct Sight {
+    pub(super) begun_ns: u64,
+    pub(super) over_ns: u64,
+    pub(super) awaited: WaitedFor,
+}
+
+impl Sight {
+    /// Whether the end of a wait at this time, ns, decides whether the thread waited for that: so do all that end after the look began. Where nothing tells who
+    /// asks by it, only the wait counts that was known as the look was made: an event loop that is told news by the way waits differently often each time, as
+    /// does a server that sleeps within its requests, and so would have no names.
+    pub(super) fn is_decided_by(self, end_ns: u64) -> bool {
+        self.begun_ns < end_ns || self.awaited.is_unclear()
+    }
+}
+
+impl WaitedFor {
+    /// Whether nothing tells who asks by it.
+    pub(super) fn is_unclear(self) -> bool {
+        matches!(self, WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several)
+    }
+}
+
 /// A connection that a thread's program has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Connection {

@@ -1,8 +1,29 @@
 //! Which followed thread is looked at next, for what it waits for or for the connections of its program, and what looks told.
 
-use super::connections::{Connection, WaitedFor};
-use super::requests::Requests;
+use super::connections::{Connection, Sight, WaitedFor};
+use super::late_wakeup::Connections;
+use super::requests::{Requests, Thread};
+use super::sources::{ACCEPTED, Source};
+use punctual_recording::episode::Call;
 use std::collections::BTreeMap;
+
+/// One thread is looked at in this many of its waits at most.
+pub(super) const MAX_LOOKS_AT_ONE: u8 = 64;
+
+impl Thread {
+    /// Whether a look at what it waits for may tell more about its requests.
+    fn is_open(&self) -> bool {
+        let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));
+        let known = [&self.accepted, &self.asked, &self.unclear];
+        let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
+        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
+        !self.is_looked_at
+            && !self.is_out_of_reach
+            && self.looks < MAX_LOOKS_AT_ONE
+            && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
+            && self.source.is_none_or(is_to_be_told)
+    }
+}
 
 impl Requests {
     /// A thread that waits for one thing and of which it is not known yet whether it gets its requests there, for a look at
@@ -15,12 +36,12 @@ impl Requests {
         Some(tid)
     }
 
-    /// From one time to another a thread waited for this: at the place where it is known to wait, unless that wait began later,
-    /// or turns out to have been over by then.
+    /// From one time to another a thread waited for this: in the wait that turns out to have lasted all that time, if one does. What is known of the thread
+    /// may be older than the look; see [`Sight::is_decided_by`].
     pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: WaitedFor) {
         let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
         if let Some(thread) = thread {
-            thread.seen = Some((over_ns, awaited));
+            thread.seen = Some(Sight { begun_ns, over_ns, awaited });
         }
     }
 
@@ -42,6 +63,24 @@ impl Requests {
             self.programs.ask(process, now_ns);
         }
         is_due
+    }
+
+    /// Whether a thread's program accepts connections, as far as was ever seen.
+    pub(crate) fn has_accepted(&self, tid: u32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| self.programs.has_accepted(thread.process))
+    }
+
+    /// A request of a thread was late.
+    pub(crate) fn was_late(&mut self, tid: u32, now_ns: u64) {
+        if let Some(thread) = self.threads.get(&tid) {
+            self.programs.was_late(thread.process, now_ns);
+        }
+    }
+
+    /// The connections that a thread's program had for a while by a time, as far as was seen: not of one that has ended.
+    pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
+        let known = self.threads.get(&tid).map(|thread| self.programs.connections(thread.process, at_ns));
+        known.unwrap_or_else(|| Connections { is_unknown: true, ..Connections::default() })
     }
 
     /// Where somebody listens, by descriptors of local sockets of a thread's program.

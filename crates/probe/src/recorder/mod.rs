@@ -10,7 +10,8 @@
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
 //! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
-//!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen; `looks`, `looked_at`, `connections`, `socket_tables`: by which connections it comes.
+//!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen; `looks`, `looked_at`, `waits_by`, `connections`,
+//!   `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `performance_events`: the sampling clock and the counts of page faults, which it can do without.
 //! * `counter_sampling`: whether the processor's own counter can take samples.
@@ -68,6 +69,7 @@ pub(crate) mod symbols;
 mod symbols_ahead;
 #[cfg(test)]
 mod test_event;
+mod waits_by;
 mod watch;
 mod writing;
 

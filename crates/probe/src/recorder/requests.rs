@@ -9,10 +9,9 @@
 //! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
 use super::behind::Usual;
-use super::connections::{Programs, WaitedFor};
+use super::connections::{Programs, Sight, WaitedFor};
 use super::cut::Cut;
 use super::in_vain::InVain;
-use super::late_wakeup::Connections;
 use super::request::Open;
 pub(crate) use super::request::{Known, Request};
 use super::sleeps::Sleeps;
@@ -26,8 +25,6 @@ use std::collections::{BTreeSet, HashMap};
 const MAX_WAITS: u32 = RecorderSummary::MAX_WAITS as u32;
 /// How many threads are kept in mind at most: one more, and all are forgotten.
 const MAX_THREADS: usize = 8_192;
-/// One thread is looked at in this many of its waits at most.
-const MAX_LOOKS_AT_ONE: u8 = 64;
 /// How many of the places where a thread waits for answers are kept in mind at most.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
@@ -36,17 +33,17 @@ const MAX_SLEEPS: u8 = 16;
 #[derive(Default)]
 pub(super) struct Thread {
     open: Option<Open>,
-    source: Option<Source>,
+    pub(super) source: Option<Source>,
     /// Where it waits, or last did.
     pub(super) at: Option<(u32, Option<Call>)>,
     /// Since when, ns.
     pub(super) since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
     answered: BTreeSet<u32>,
-    /// Until when, ns, it was last seen to wait for something, and for what.
-    pub(super) seen: Option<(u64, WaitedFor)>,
+    /// What it was last seen to wait for.
+    pub(super) seen: Option<Sight>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
-    accepted: BTreeSet<u32>,
+    pub(super) accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
     mixed: BTreeSet<u32>,
     /// How often it has slept until a timer and for nothing else since it last waited there, ...
@@ -58,9 +55,9 @@ pub(super) struct Thread {
     /// Which of its requests may be wakeups in vain.
     in_vain: InVain,
     /// Where it waits for answers.
-    asked: BTreeSet<u32>,
+    pub(super) asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
-    unclear: BTreeSet<u32>,
+    pub(super) unclear: BTreeSet<u32>,
     /// Where it waits for one of several things of which nothing tells who asks by them, in a program that accepts no connections.
     unclear_several: BTreeSet<u32>,
     /// How often the last request did that a timer began, if at all, ...
@@ -130,24 +127,6 @@ impl Requests {
         self.cut.late_after(threshold_ns);
     }
 
-    /// Whether a thread's program accepts connections, as far as was ever seen.
-    pub(crate) fn has_accepted(&self, tid: u32) -> bool {
-        self.threads.get(&tid).is_some_and(|thread| self.programs.has_accepted(thread.process))
-    }
-
-    /// A request of a thread was late.
-    pub(crate) fn was_late(&mut self, tid: u32, now_ns: u64) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.was_late(thread.process, now_ns);
-        }
-    }
-
-    /// The connections that a thread's program had for a while by a time, as far as was seen: not of one that has ended.
-    pub(crate) fn connections(&self, tid: u32, at_ns: u64) -> Connections {
-        let known = self.threads.get(&tid).map(|thread| self.programs.connections(thread.process, at_ns));
-        known.unwrap_or_else(|| Connections { is_unknown: true, ..Connections::default() })
-    }
-
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
         self.cut.given_up()
@@ -181,21 +160,8 @@ impl Requests {
 }
 
 impl Thread {
-    /// Whether a look at what it waits for may tell more about its requests.
-    pub(super) fn is_open(&self) -> bool {
-        let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));
-        let known = [&self.accepted, &self.asked, &self.unclear];
-        let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
-        let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
-        !self.is_looked_at
-            && !self.is_out_of_reach
-            && self.looks < MAX_LOOKS_AT_ONE
-            && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
-            && self.source.is_none_or(is_to_be_told)
-    }
-
     /// Whether a source is one of the places where it waits for requests, and nothing better.
-    fn accepts_at(&self, source: Source) -> bool {
+    pub(super) fn accepts_at(&self, source: Source) -> bool {
         source.quality == ACCEPTED && self.accepted.contains(&source.place)
     }
 
@@ -237,27 +203,28 @@ impl Thread {
 
     /// What a look at a wait says about its place, now that the wait is over.
     fn learn(&mut self, place: u32, stretch: &Stretch) {
-        let seen = self.seen.take().filter(|(over_ns, _)| *over_ns < stretch.expected_ns);
-        match seen {
-            Some((_, WaitedFor::Request)) => self.accepts(place),
+        let seen = self.seen.take_if(|seen| seen.is_decided_by(stretch.expected_ns));
+        let seen = seen.filter(|seen| self.since_ns <= seen.begun_ns && seen.over_ns < stretch.expected_ns);
+        match seen.map(|seen| seen.awaited) {
+            Some(WaitedFor::Request) => self.accepts(place),
             // Of a program that accepts connections, they are among those.
-            Some((_, awaited @ (WaitedFor::Either | WaitedFor::Several)))
+            Some(awaited @ (WaitedFor::Either | WaitedFor::Several))
                 if awaited == WaitedFor::Either || self.has_accepted =>
             {
                 self.mixed.insert(place);
                 self.accepts(place);
             }
-            Some((_, WaitedFor::Answer)) => {
+            Some(WaitedFor::Answer) => {
                 self.asked.insert(place);
             }
-            Some((_, awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several))) => {
+            Some(awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several)) => {
                 let places = if awaited == WaitedFor::Unclear { &mut self.unclear } else { &mut self.unclear_several };
                 if (awaited == WaitedFor::Unclear || !self.has_accepted) && places.insert(place) {
                     self.unclear_waits = None;
                     self.open.iter_mut().for_each(|open| open.unclear_waits = None);
                 }
             }
-            Some((_, WaitedFor::Either)) | None => {}
+            Some(WaitedFor::Either) | None => {}
         }
     }
 

@@ -1,10 +1,14 @@
 use super::*;
 use crate::recorder::connections::Connection;
+use crate::recorder::late_wakeup::Connections;
+use crate::recorder::looked_at::MAX_LOOKS_AT_ONE;
 
 #[path = "requests_behind_tests.rs"]
 mod late_loops;
 #[path = "requests_loops_tests.rs"]
 mod loops;
+#[path = "requests_sights_tests.rs"]
+mod sights;
 
 const IDLE: u32 = 11;
 const ANSWER: u32 = 13;
