@@ -62,7 +62,8 @@ impl Usual {
     /// earlier.
     pub(super) fn resumed(&self, stretch: &Stretch, due_ns: Option<u64>) -> Option<Open> {
         let is_answered = self.waits() == Some(1);
-        let known = Known { waits_for_answers: true, is_by_own_timer: true, due_ns, ..Known::default() };
+        let known =
+            Known { waits_for_answers: true, is_by_own_timer: true, is_in_step: true, due_ns, ..Known::default() };
         due_ns.filter(|_| is_answered).map(|_| Open {
             expected_ns: stretch.ran_ns,
             known,

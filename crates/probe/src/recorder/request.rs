@@ -10,6 +10,13 @@ pub(crate) struct Request {
     pub(crate) known: Known,
 }
 
+impl Request {
+    /// The same, which ends with a sleep out of step.
+    pub(super) fn out_of_step(self) -> Request {
+        Request { known: Known { is_in_step: false, ..self.known }, ..self }
+    }
+}
+
 /// What is known of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Known {
@@ -27,6 +34,9 @@ pub(crate) struct Known {
     pub(crate) may_sleep_within: bool,
     /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
     pub(crate) has_period: bool,
+    /// Whether it begins with a sleep that ended in step with those before, or would have, as a clock's do, and was not seen to end with another. A sleep that a
+    /// thread takes within its work, as between two tries, ends at any time.
+    pub(crate) is_in_step: bool,
     /// Whether it is known to begin and end where it is taken to: it begins as somebody asks, or where it waits for nothing but requests; or it waits for
     /// nobody within it; or a timer of its own begins it, and its waits are for answers, or its timer is a clock. Others may hold a wait for the
     /// next request, or be parts of one.
@@ -68,10 +78,10 @@ pub(super) struct Open {
 }
 
 impl Known {
-    /// Whether it surely holds no wait for the next request. A timer alone does not show that: a thread that sleeps now and then within its requests has
-    /// stretches from one sleep to the next.
+    /// Whether it surely holds no wait for the next request, and is all of one. A timer alone does not show that: a thread that sleeps now and then within its
+    /// requests has stretches from one sleep to the next.
     pub(crate) fn is_sure(self) -> bool {
-        self.is_by_own_timer && self.is_bounded || self.is_asked_for && self.waits_for_answers
+        self.is_by_own_timer && self.is_bounded && self.is_in_step || self.is_asked_for && self.waits_for_answers
     }
 
     /// Whether none of its waits is for the next request, because where it begins is known, or what it waits for: what somebody asks for, or the answer

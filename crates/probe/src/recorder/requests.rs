@@ -52,6 +52,8 @@ pub(super) struct Thread {
     lengths: Sleeps,
     /// How often it waits within a request.
     usual: Usual,
+    /// Whether its last request counts as sure because it seems to end with a sleep of its clock: the end of that sleep shows it.
+    is_sure_by_clock: bool,
     /// Which of its requests may be wakeups in vain.
     in_vain: InVain,
     /// Where it waits for answers.
@@ -86,6 +88,7 @@ pub(crate) struct Requests {
     pub(super) threads: HashMap<u32, Thread>,
     pub(super) programs: Programs,
     cut: Cut,
+    not_sure_after_all: u64,
     /// Threads that ended, see [`RecorderSummary::ended_threads`](punctual_recording::RecorderSummary::ended_threads).
     ended: u64,
 }
@@ -102,6 +105,8 @@ impl Requests {
         thread.process = stretch.process;
         thread.has_accepted = self.programs.has_accepted(stretch.process);
         thread.accepted_none = self.programs.accepted_none(stretch.process);
+        thread.note_wait(stretch);
+        self.not_sure_after_all += u64::from(thread.ended_out_of_step(stretch));
         let before = thread.end_of_wait(stretch, &mut self.cut);
         thread.begin(stretch);
         let after = thread.pause(stretch);
@@ -118,13 +123,19 @@ impl Requests {
             if thread.open.is_some() {
                 self.cut.lose();
             }
-            (thread.open, thread.at, thread.seen) = (None, None, None);
+            (thread.open, thread.at, thread.seen, thread.is_sure_by_clock) = (None, None, None, false);
         }
     }
 
     /// From now on requests are late beyond this, ns, if that is known already.
     pub(crate) fn late_after(&mut self, threshold_ns: Option<u64>) {
         self.cut.late_after(threshold_ns);
+    }
+
+    /// How many requests that count as sure turned out, after they were handed out, to end with a sleep at whose end their thread's clock would not have woken
+    /// it, as one between two tries.
+    pub(crate) fn not_sure_after_all(&self) -> u64 {
+        self.not_sure_after_all
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
@@ -272,13 +283,28 @@ impl Thread {
         }
     }
 
+    /// What the wait before a stretch tells of where the thread waits for what.
+    fn note_wait(&mut self, stretch: &Stretch) {
+        let Some((place, call)) = self.at else { return };
+        self.learn(place, stretch);
+        self.note_other(place, call);
+        self.note_sleep(place, call, stretch);
+    }
+
+    /// Whether the wait before a stretch was a sleep that ended at another time than the thread's clock would wake it, as one between two tries.
+    fn slept_out_of_step(&self, stretch: &Stretch) -> bool {
+        stretch.ended_by == EndedBy::Timer && self.lengths.ended_out_of_step(stretch.expected_ns)
+    }
+
+    /// Whether the last request counts as sure since it seemed to end with a sleep of the thread's clock, and did not.
+    fn ended_out_of_step(&mut self, stretch: &Stretch) -> bool {
+        std::mem::take(&mut self.is_sure_by_clock) && self.slept_out_of_step(stretch)
+    }
+
     /// The wait before a stretch is over: the request that ended when that wait began, if one did.
     fn end_of_wait(&mut self, stretch: &Stretch, cut: &mut Cut) -> Option<Request> {
         let (place, call) = self.at?;
         let ended_by = stretch.ended_by;
-        self.learn(place, stretch);
-        self.note_other(place, call);
-        self.note_sleep(place, call, stretch);
         let is_for_answers = self.is_for_answers(place);
         let is_a_sleep = |source: Source| source.is_timer() && !self.accepted.contains(&source.place);
         let slept_within = !self.accepted.is_empty() && self.source.is_some_and(is_a_sleep);
@@ -315,7 +341,10 @@ impl Thread {
             *waits += u32::from(is_unclear);
         }
         if is_source || is_sleep {
-            return self.over(until_ns);
+            let over = self.over(until_ns);
+            // What ended it is known by now.
+            self.is_sure_by_clock = false;
+            return over.map(|over| if self.slept_out_of_step(stretch) { over.out_of_step() } else { over });
         }
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
@@ -359,8 +388,16 @@ impl Thread {
         }
         let (is_bounded, is_by_own_timer) = (self.is_asked_at(place), self.is_by_own_timer(stretch));
         let is_asked_for = is_bounded && by != EndedBy::Timer;
-        let known = Known { is_asked_for, waits_for_answers: true, is_by_own_timer, is_bounded, ..Known::default() };
         let begins_by_timer = by == EndedBy::Timer;
+        let is_in_step = begins_by_timer && self.lengths.ended_in_step(expected_ns);
+        let known = Known {
+            is_asked_for,
+            waits_for_answers: true,
+            is_by_own_timer,
+            is_bounded,
+            is_in_step,
+            ..Known::default()
+        };
         let is_by_timer = begins_by_timer && !self.accepted.contains(&place);
         let (is_of_several, unclear_waits) = (call == Some(Call::Poll), self.waits_unclearly().then_some(0));
         self.open = Some(Open {
@@ -405,6 +442,7 @@ impl Thread {
             is_bounded,
             ..known
         };
+        self.is_sure_by_clock = known.is_by_own_timer && known.is_sure();
         Some(Request { expected_ns, end_ns, known })
     }
 

@@ -9,6 +9,8 @@ mod late_loops;
 mod loops;
 #[path = "requests_sights_tests.rs"]
 mod sights;
+#[path = "requests_tries_tests.rs"]
+mod tries;
 
 const IDLE: u32 = 11;
 const ANSWER: u32 = 13;

@@ -44,16 +44,19 @@ struct Sleep {
     due_ns: u64,
     /// How long after the one before.
     after_ns: Option<u64>,
+    /// Whether that is as long as the one before was after the one before it, or a whole number of periods.
+    is_in_step: bool,
 }
 
 impl Sleeps {
     /// One more, from one time until it was due to end, ns.
     pub(super) fn slept(&mut self, since_ns: u64, due_ns: u64) {
         let after_ns = self.last.map(|last| due_ns.saturating_sub(last.due_ns));
-        let sleep = Sleep { length_ns: due_ns.saturating_sub(since_ns), due_ns, after_ns };
+        let sleep = Sleep { length_ns: due_ns.saturating_sub(since_ns), due_ns, after_ns, is_in_step: false };
         if let Some(last) = self.last.replace(sleep)
             && let (Some(before_ns), Some(after_ns)) = (last.after_ns, after_ns)
         {
+            self.last = Some(Sleep { is_in_step: self.is_step(before_ns, after_ns), ..sleep });
             let count = if before_ns.abs_diff(after_ns) <= EXACT_NS { &mut self.regular } else { &mut self.irregular };
             *count = count.saturating_add(1);
             self.note_step(before_ns, after_ns);
@@ -69,6 +72,23 @@ impl Sleeps {
                 self.of_another_length /= 2;
             }
         }
+    }
+
+    /// Whether a time between two ends is one of a loop with a period: after the one before it.
+    fn is_step(&self, before_ns: u64, after_ns: u64) -> bool {
+        let is_of_period = self.period_ns().is_some_and(|period_ns| is_multiple(after_ns, period_ns));
+        is_of_period || before_ns.abs_diff(after_ns) <= EXACT_NS
+    }
+
+    /// Whether a sleep that was due to end at this time, ns, is the last one, and ended a whole number of periods after the one before, of a thread whose
+    /// sleeps do.
+    pub(super) fn ended_in_step(&self, due_ns: u64) -> bool {
+        self.have_a_period() && self.last.is_some_and(|last| last.due_ns == due_ns && last.is_in_step)
+    }
+
+    /// Whether the last one, if it was due to end at this time, ns, ended at any other time than a loop with a period would sleep until.
+    pub(super) fn ended_out_of_step(&self, due_ns: u64) -> bool {
+        self.last.is_some_and(|last| last.due_ns == due_ns && !last.is_in_step)
     }
 
     /// Whoever is behind sleeps only once it has caught up: some periods later.
@@ -183,6 +203,22 @@ mod tests {
         ] {
             assert_eq!(after(sleeps).may_be_for_a_while(), expected, "{what}");
         }
+    }
+
+    /// As with a database that is locked: it sleeps for a little longer before each try, and then until its next period, or from then on.
+    #[test]
+    fn a_sleep_between_two_tries_is_out_of_step() {
+        let (mut found, mut in_step, mut due_ns) = (Sleeps::default(), Vec::new(), 0);
+        let tries = [1_130, 2_210, 5_170, 1_490, 10_000, 20_000, 7_730, 10_000];
+        for step_us in std::iter::repeat_n(10_000, 48).chain(tries) {
+            due_ns += step_us * 1_000;
+            found.slept(due_ns - 500_000, due_ns);
+            in_step.push(found.ended_in_step(due_ns));
+            assert_eq!(found.ended_out_of_step(due_ns), !found.last.is_some_and(|last| last.is_in_step));
+            assert!(!found.ended_in_step(due_ns + 1) && !found.ended_out_of_step(due_ns + 1), "another time");
+        }
+        assert_eq!(in_step[..5], [false, false, false, true, true]);
+        assert_eq!(in_step[48..], [false, false, false, false, true, true, false, true]);
     }
 
     /// Until a time that strays by an eighth of a period: nearly half of these lengths are within 0.1 ms of the one before.

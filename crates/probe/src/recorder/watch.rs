@@ -385,7 +385,7 @@ impl Watch {
         summary.cut_requests = self.requests.cut();
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
-            summary.request_times = self.of_requests.times(&self.values);
+            summary.request_times = self.of_requests.times(&self.values, self.requests.not_sure_after_all());
             summary.maybe_late_cut = Some(self.requests.maybe_late_cut(clock::monotonic_ns()));
             summary.ended_threads = self.requests.ended();
         }
