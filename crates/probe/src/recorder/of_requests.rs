@@ -7,6 +7,7 @@ use punctual_recording::{Distribution, RequestTimes};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OfRequests {
     sure: u64,
+    sure_asked: u64,
     maybe_parts: u64,
     assumed: u64,
     late_assumed: u64,
@@ -25,6 +26,7 @@ impl OfRequests {
         let is_late_since = |begun_ns: u64| threshold_ns.is_some_and(|ns| end_ns.saturating_sub(begun_ns) > ns);
         let is_late_from_due = known.due_ns.is_some_and(is_late_since) && !is_late_since(expected_ns);
         self.sure += u64::from(known.is_sure());
+        self.sure_asked += u64::from(known.is_sure() && known.is_asked_for);
         self.maybe_parts += u64::from(known.may_be_part);
         self.assumed += u64::from(!known.is_bounded);
         self.late_assumed += u64::from(!known.is_bounded && is_late_since(expected_ns));
@@ -45,6 +47,7 @@ impl OfRequests {
             p99_ns: if times.count() >= 100 { times.quantile(0.99) } else { None },
             max_ns: times.max()?,
             sure: self.sure.saturating_sub(not_sure_after_all),
+            sure_asked: Some(self.sure_asked),
             maybe_parts,
             assumed,
             late_assumed: self.late_assumed,
@@ -66,13 +69,14 @@ mod tests {
     #[test]
     fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
         let mut times = Distribution::new();
-        let known = OfRequests { sure: 7, maybe_parts: 2, assumed: 5, ..OfRequests::default() };
+        let known = OfRequests { sure: 7, sure_asked: 1, maybe_parts: 2, assumed: 5, ..OfRequests::default() };
         assert_eq!(known.times(&times, 0), None);
         times.record_n(1_000, 99);
         let few = RequestTimes {
             p50_ns: 1_000,
             max_ns: 1_000,
             sure: 7,
+            sure_asked: Some(1),
             maybe_parts: 2,
             assumed: 5,
             ..RequestTimes::default()

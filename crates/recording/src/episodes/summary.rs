@@ -108,6 +108,10 @@ pub struct RequestTimes {
     /// How many of them hold no wait for the next request, and leave out none for an answer, because where they begin is known, and what they wait
     /// for. Of the others some may.
     pub sure: u64,
+    /// How many of those that are sure begin as somebody asks by a connection. A request that comes in parts is one for each part, and the wait for the rest is in
+    /// none of them. `None`: older recordings do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sure_asked: Option<u64>,
     /// How many of them may be only what follows a sleep within a request, because a timer begins them in a thread that may be
     /// a server's.
     #[serde(default)]

@@ -98,10 +98,18 @@ impl WhyReport<'_> {
         }
     }
 
+    /// That a request may have taken longer by what its thread waited for the rest of it, to follow that none did: it is over where the thread waits for what
+    /// its client sends.
+    fn but_for_the_rest(&self) -> &'static str {
+        let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
+        let asked = times.and_then(|times| times.sure_asked).unwrap_or(0);
+        if asked > 0 { ", waits for the rest of what a client sends left out" } else { "" }
+    }
+
     /// The same where it is known of all of them where they begin and end; of those alone that came when there was a threshold.
     fn none_of_all(&self, judged: Option<u64>, all: u64) -> String {
         let (count, how) = judged.map_or((all, "recognised"), |judged| (judged, "judged"));
-        let but = self.but_untold();
+        let but = self.but_for_the_rest().to_owned() + &self.but_untold();
         if count == 1 {
             return format!("The one request that was {how} took no longer than {}{but}", self.threshold());
         }
@@ -110,7 +118,7 @@ impl WhyReport<'_> {
 
     /// The same where that is known of so many.
     fn none_of_the_whole(&self, whole: u64) -> String {
-        let but = self.but_untold();
+        let but = self.but_for_the_rest().to_owned() + &self.but_untold();
         match (self.judged(), whole) {
             (Some(judged), _) => format!(
                 "None of those of the {} of which it is known where they begin and end {}{but}",
@@ -290,6 +298,30 @@ mod tests {
         );
         let all = "None of the 2,200 requests that were recognised took longer than 4.00 ms.";
         assert_eq!(told(sure(2_200)), (all.to_owned(), false));
+    }
+
+    /// A header, and then what follows it: the wait in between is for the client.
+    #[test]
+    fn what_a_server_waited_for_the_rest_of_a_request_is_left_out() {
+        let told = |sure, sure_asked| {
+            let recorder = RecorderSummary {
+                threshold: "4ms".into(),
+                threshold_ns: Some(4_000_000),
+                stage: Stage::Request,
+                requests: Some(249),
+                request_times: Some(RequestTimes { sure, sure_asked, ..RequestTimes::default() }),
+                ..RecorderSummary::default()
+            };
+            WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
+        };
+        let none = "None of the 249 requests that were recognised took longer than 4.00 ms";
+        let rest = ", waits for the rest of what a client sends left out";
+        assert_eq!(told(249, Some(249)), format!("{none}{rest}."));
+        assert_eq!(told(249, Some(0)), format!("{none}."));
+        assert_eq!(told(249, None), format!("{none}."), "an older recording does not say");
+        let some = "None of the 245 requests of which it is known where they begin and end took longer than 4.00 ms";
+        let others = ", but others may have: where 4 of all 249 begin and end is only assumed";
+        assert_eq!(told(245, Some(245)), format!("{some}{rest}{others}."));
     }
 
     /// A server that sleeps now and then: what follows is one request for long, which is given up, and the sleeps are among those.
