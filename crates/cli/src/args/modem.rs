@@ -25,7 +25,7 @@ pub(crate) enum ModemCommand {
     #[command(
         after_help = "Examples:\n  punctual modem transfer paper.gz                          ten attempts, nothing in the way\n  punctual modem transfer paper.gz --stall 60ms@10s         a stall of 60 ms in every 10 s\n  punctual modem transfer paper.gz --slots 3/16 --buffers 3 --late drop-stale\n  punctual modem transfer paper.gz --rate 14400 --snr 40 --attempts 1\n  sudo punctual modem transfer paper.gz --context thread:24 --competitor spin:normal --attempts 3\n  sudo punctual modem transfer paper.gz --context reservation:2ms/8ms --load mixed --html sent.html\n  sudo punctual modem transfer paper.gz --context thread:80 --modems 64 --compute 0 --attempts 1\n  sudo punctual modem transfer paper.gz --context softirq --taps 14.7%      the datapump itself takes the time\n  punctual modem transfer paper.gz --law mu --drift-ppm 100\n\nIn virtual time, without --context, the same seed gives the same answer. A bare number is milliseconds for --slots; times need their unit.\nExit code 1: a file did not arrive."
     )]
-    Transfer(ModemTransferArguments),
+    Transfer(Box<ModemTransferArguments>),
     /// Say what stalls of each length do to a call: underruns, damaged frames, retrains, lost time
     #[command(
         after_help = "Examples:\n  punctual modem stalls\n  punctual modem stalls --lengths 5ms,20ms,60ms --calls 4\n  punctual modem stalls --buffers 3 --json"

@@ -59,7 +59,8 @@ fn a_file_arrives_from_an_end_with_another_clock() {
     let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--drift-ppm"];
     let mut met = 0;
     for (ppm, told) in [(200, "its clock 200 ppm faster"), (-200, "its clock 200 ppm slower")] {
-        let options = [&words[..], &[&ppm.to_string()]].concat();
+        let ppm_text = ppm.to_string();
+        let options = [&words[..], &[&ppm_text]].concat();
         let answer = json(&run(directory.path(), &[&options[..], &["--json"]].concat()));
         assert_eq!(answer["how"]["drift_ppm"], ppm);
         let attempt = &answer["attempts"][0];

@@ -2,6 +2,7 @@
 
 use super::{Act, MAX_INPUTS, PRESS, Pace, Press, RELEASE, Script, ScriptError, Step};
 use punctual_random::Random;
+use punctual_recording::counted;
 use std::time::Duration;
 
 /// A key is held for this share of the usual pause between keys: whoever types at the paper's pace of 150 ms holds one for
@@ -45,9 +46,9 @@ impl Script {
         let script = Script { steps, digest, ..self };
         if script.inputs() > u64::from(MAX_INPUTS) {
             return Err(ScriptError::new(format!(
-                "{}: with releases it has {} inputs, and {MAX_INPUTS} are the most",
+                "{}: with releases it has {}, and {MAX_INPUTS} are the most",
                 script.name,
-                script.inputs()
+                counted(script.inputs(), "input")
             )));
         }
         Ok(script)
