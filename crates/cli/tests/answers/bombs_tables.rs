@@ -313,5 +313,5 @@ fn very_many_rows_end_in_time() {
         cases += 2 * table.commands.len();
     }
     eprintln!("{cases} cases, of {count} rows and of {named} names");
-    assert_eq!(cases, 38);
+    assert_eq!(cases, 44);
 }
