@@ -5,8 +5,10 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod attached;
 mod begin;
 
+use attached::attached;
 use begin::is_left_out;
 use punctual_kernel::bpf::{LoadedObject, enable_run_time_statistics, run_statistics};
 use punctual_kernel::scheduling::{Scheduling, pin_to, set_scheduling};
@@ -172,23 +174,18 @@ fn against_cyclictest() {
 /// What is attached while the own threads are measured; nothing where those of `record` are asked for.
 type Attach = fn() -> Option<LoadedObject>;
 
-/// An object that a benchmark has of its own, attached.
-fn attached(name: &'static str, object: &'static [u8], sizes: &[(&str, u32)]) -> Option<LoadedObject> {
-    let mut object = LoadedObject::load_sized(name, object, None, sizes).expect("BPF programs");
-    object.attach().expect("attached");
-    Some(object)
-}
-
 /// What a wakeup of the own threads takes more as a whole with programs: the least that can be at the places that it
 /// passes, and those of `record`.
 fn beside_the_least() {
     let rows: [(&str, bool, Attach); 3] = [
         ("empty programs where a wakeup passes", false, || {
-            attached("bare_wakeup", include_bytes!(concat!(env!("OUT_DIR"), "/bare_wakeup.bpf.o")), &[])
+            let object = include_bytes!(concat!(env!("OUT_DIR"), "/bare_wakeup.bpf.o"));
+            Some(attached("bare_wakeup", object, &[]))
         }),
         ("ones that record the time there, and no more", false, || {
             let rings = [("rings", punctual_kernel::cpus::possible() as u32)];
-            attached("least_wakeup", include_bytes!(concat!(env!("OUT_DIR"), "/least_wakeup.bpf.o")), &rings)
+            let object = include_bytes!(concat!(env!("OUT_DIR"), "/least_wakeup.bpf.o"));
+            Some(attached("least_wakeup", object, &rings))
         }),
         ("record", true, || None),
     ];

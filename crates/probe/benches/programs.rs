@@ -9,9 +9,11 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod attached;
 mod begin;
 mod pairs;
 
+use attached::attached;
 use begin::is_left_out;
 use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
@@ -193,9 +195,7 @@ impl Instrument for LoadedObject {
 
 /// Programs that a benchmark has of its own, attached.
 fn own(name: &'static str, object: &'static [u8], sizes: &[(&str, u32)]) -> Box<dyn Instrument> {
-    let mut object = LoadedObject::load_sized(name, object, None, sizes).expect("BPF programs");
-    object.attach().expect("attached");
-    Box::new(object)
+    Box::new(attached(name, object, sizes))
 }
 
 /// Two at once.

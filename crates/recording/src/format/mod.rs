@@ -2,10 +2,11 @@
 //!
 //! * `directory`, `place`, `input`: files, written and read without following anybody else's links; `lock`: by one
 //!   process at a time.
-//! * `json_file`, `table`, `segments`, `summarized`, `joining`, `parquet_check`, `numbers`: what is in them.
+//! * `json_file`, `table`, `segments`, `bounded`, `summarized`, `joining`, `parquet_check`, `numbers`: what is in them.
 //! * `bounds`, `caught`: how much is accepted, and what happens if a library panics.
 //! * `texts`, `printable`, `units`, `digest`: words and numbers.
 
+pub(crate) mod bounded;
 pub mod bounds;
 pub(crate) mod caught;
 pub(crate) mod digest;

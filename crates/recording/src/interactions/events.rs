@@ -1,11 +1,11 @@
 //! Events that a program's toolkit passed on to the program's own code: the table `interaction_events/`, and a summary
 //! of them.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::format::bounded::{Bounded, BoundedWriter};
 use crate::format::bounds::MAX_TIME_NS;
 use crate::format::directory::Directory;
-use crate::format::segments::{self, SegmentWriter};
-use crate::format::table::{self, Schema, optional, required, signed, text};
+use crate::format::table::{Schema, optional, required, signed, text};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -22,6 +22,8 @@ static EVENTS: Schema = Schema {
         text("event").about("What it calls the event"),
     ],
 };
+static TABLE: Bounded =
+    Bounded { schema: &EVENTS, max_rows: MAX_INPUT_EVENTS, what: "events", bounds: &[MAX_TIME_NS, u32::MAX as u64] };
 
 /// An event that a toolkit passed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,29 +76,17 @@ pub struct ToolkitDocument {
     pub refused: Option<String>,
 }
 
-/// Writes the table, which exists once it has a row.
-pub(crate) struct EventWriter {
-    recording: Directory,
-    rows: Option<SegmentWriter>,
-    count: usize,
-}
+/// Writes the table.
+pub(crate) struct EventWriter(BoundedWriter);
 
 impl EventWriter {
     pub(crate) fn new(recording: &Directory) -> EventWriter {
-        EventWriter { recording: recording.clone(), rows: None, count: 0 }
+        EventWriter(BoundedWriter::new(recording, &TABLE))
     }
 
     /// Takes an event; false if there are too many.
     pub(crate) fn push(&mut self, event: &InputEvent) -> bool {
-        if self.count >= MAX_INPUT_EVENTS {
-            return false;
-        }
-        if self.rows.is_none() {
-            self.rows = SegmentWriter::create(&self.recording, EVENTS.name, &EVENTS).ok();
-        }
-        let Some(writer) = &mut self.rows else { return false };
-        self.count += 1;
-        let rows = writer.rows();
+        let Some(rows) = self.0.rows_for(1) else { return false };
         let [toolkit, name] = [&event.toolkit, &event.name].map(|words| Some(rows.text(words)));
         let number = event.number.map(i64::from);
         rows.push([signed(event.at_ns), Some(i64::from(event.tid)), number, toolkit, name]);
@@ -104,15 +94,11 @@ impl EventWriter {
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let Some(rows) = &mut self.rows else { return Ok(()) };
-        rows.close_segment()?;
-        rows.join()
+        self.0.flush()
     }
 
     pub(crate) fn finish(self) -> Result<()> {
-        let Some(mut rows) = self.rows else { return Ok(()) };
-        rows.close_segment()?;
-        rows.join_all()
+        self.0.finish()
     }
 }
 
@@ -120,29 +106,19 @@ impl EventWriter {
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+///
+/// [`ErrorKind::Invalid`]: crate::ErrorKind::Invalid
+/// [`ErrorKind::Io`]: crate::ErrorKind::Io
 pub fn for_each_input_event(recording: &Path, mut take: impl FnMut(InputEvent)) -> Result<()> {
-    let mut count = 0;
-    for segment in segments::list(&recording.join(EVENTS.name))? {
-        table::read_table(&segment.path, &EVENTS, |rows| {
-            rows.check(&segment.path, &[MAX_TIME_NS, u64::from(u32::MAX)])?;
-            count += rows.len();
-            if count > MAX_INPUT_EVENTS {
-                let what = format!("holds more than {MAX_INPUT_EVENTS} events, which no measurement writes");
-                return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
-            }
-            for row in 0..rows.len() {
-                take(InputEvent {
-                    at_ns: rows.unsigned(0, row),
-                    tid: rows.narrow(1, row),
-                    number: rows.get_optional(2, row).and_then(|number| u32::try_from(number).ok()),
-                    toolkit: rows.get_text(3, row).to_owned(),
-                    name: rows.get_text(4, row).to_owned(),
-                });
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
+    TABLE.for_each_row(recording, |rows, row| {
+        take(InputEvent {
+            at_ns: rows.unsigned(0, row),
+            tid: rows.narrow(1, row),
+            number: rows.get_optional(2, row).and_then(|number| u32::try_from(number).ok()),
+            toolkit: rows.get_text(3, row).to_owned(),
+            name: rows.get_text(4, row).to_owned(),
+        });
+    })
 }
 
 #[cfg(test)]

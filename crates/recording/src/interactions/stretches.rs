@@ -1,10 +1,10 @@
 //! When the state machine of 1996 has somebody wait: the table `interaction_waits/`.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::format::bounded::{Bounded, BoundedWriter};
 use crate::format::bounds::MAX_TIME_NS;
 use crate::format::directory::Directory;
-use crate::format::segments::{self, SegmentWriter};
-use crate::format::table::{self, Schema, required, signed};
+use crate::format::table::{Schema, required, signed};
 use std::path::Path;
 
 /// The most stretches of a recording.
@@ -21,6 +21,12 @@ static WAITS: Schema = Schema {
         required("end_ns").about("Until when; the same: up to the next input it calls none waiting"),
     ],
 };
+static TABLE: Bounded = Bounded {
+    schema: &WAITS,
+    max_rows: MAX_WAIT_STRETCHES,
+    what: "stretches",
+    bounds: &[u32::MAX as u64, MAX_TIME_NS],
+};
 
 /// A stretch of time in which the state machine of 1996 has somebody wait, between an input and the next one. Of an input
 /// without any, nothing is known; one after which nobody waits has one of no length.
@@ -34,45 +40,33 @@ pub struct WaitStretch {
     pub end_ns: u64,
 }
 
-/// Writes the table, which exists once it has a row.
-pub(crate) struct StretchWriter {
-    recording: Directory,
-    rows: Option<SegmentWriter>,
-    count: usize,
-}
+/// Writes the table.
+pub(crate) struct StretchWriter(BoundedWriter);
 
 impl StretchWriter {
     pub(crate) fn new(recording: &Directory) -> StretchWriter {
-        StretchWriter { recording: recording.clone(), rows: None, count: 0 }
+        StretchWriter(BoundedWriter::new(recording, &TABLE))
     }
 
     /// Takes all stretches of an input, which begins then; none at all if they are too many.
     pub(crate) fn push(&mut self, number: u32, begin_ns: u64, stretches: &[(u64, u64)]) {
         let nobody = [(begin_ns, begin_ns)];
         let told = if stretches.is_empty() { &nobody[..] } else { stretches };
-        if told.len() > MAX_STRETCHES_OF_INPUT || self.count + told.len() > MAX_WAIT_STRETCHES {
+        if told.len() > MAX_STRETCHES_OF_INPUT {
             return;
         }
-        if self.rows.is_none() {
-            self.rows = SegmentWriter::create(&self.recording, WAITS.name, &WAITS).ok();
-        }
-        let Some(writer) = &mut self.rows else { return };
-        self.count += told.len();
+        let Some(rows) = self.0.rows_for(told.len()) else { return };
         for &(begin_ns, end_ns) in told {
-            writer.rows().push([Some(i64::from(number)), signed(begin_ns), signed(end_ns)]);
+            rows.push([Some(i64::from(number)), signed(begin_ns), signed(end_ns)]);
         }
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let Some(rows) = &mut self.rows else { return Ok(()) };
-        rows.close_segment()?;
-        rows.join()
+        self.0.flush()
     }
 
     pub(crate) fn finish(self) -> Result<()> {
-        let Some(mut rows) = self.rows else { return Ok(()) };
-        rows.close_segment()?;
-        rows.join_all()
+        self.0.finish()
     }
 }
 
@@ -80,24 +74,14 @@ impl StretchWriter {
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`] or [`ErrorKind::Io`] for the first segment that cannot be read.
+///
+/// [`ErrorKind::Invalid`]: crate::ErrorKind::Invalid
+/// [`ErrorKind::Io`]: crate::ErrorKind::Io
 pub fn for_each_wait_stretch(recording: &Path, mut take: impl FnMut(WaitStretch)) -> Result<()> {
-    let mut count = 0;
-    for segment in segments::list(&recording.join(WAITS.name))? {
-        table::read_table(&segment.path, &WAITS, |rows| {
-            rows.check(&segment.path, &[u64::from(u32::MAX), MAX_TIME_NS])?;
-            count += rows.len();
-            if count > MAX_WAIT_STRETCHES {
-                let what = format!("holds more than {MAX_WAIT_STRETCHES} stretches, which no measurement writes");
-                return Err(Error::new(ErrorKind::Invalid, &segment.path, what));
-            }
-            for row in 0..rows.len() {
-                let (begin_ns, end_ns) = (rows.unsigned(1, row), rows.unsigned(2, row));
-                take(WaitStretch { number: rows.narrow(0, row), begin_ns, end_ns: end_ns.max(begin_ns) });
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
+    TABLE.for_each_row(recording, |rows, row| {
+        let (begin_ns, end_ns) = (rows.unsigned(1, row), rows.unsigned(2, row));
+        take(WaitStretch { number: rows.narrow(0, row), begin_ns, end_ns: end_ns.max(begin_ns) });
+    })
 }
 
 #[cfg(test)]
