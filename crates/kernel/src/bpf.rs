@@ -133,6 +133,15 @@ fn why_refused(name: &str, error: &libbpf_rs::Error) -> Refused {
     Refused::because(doing, reason)
 }
 
+/// A program of an object that does not run.
+#[derive(Debug, Clone)]
+pub struct LeftOut {
+    /// The program's name.
+    pub program: String,
+    /// What the kernel lacks that refused it; `None` if it has no such tracepoint, or the program was not chosen.
+    pub refused: Option<Missing>,
+}
+
 /// A loaded and attached BPF object.
 pub struct LoadedObject {
     // Dropped first, so that no program runs while its maps go away.
@@ -140,6 +149,8 @@ pub struct LoadedObject {
     object: Object,
     /// Programs that the object can do without.
     optional: Vec<String>,
+    /// Those of them that the kernel refused, and what it lacks by its own words.
+    refused: Vec<(String, Missing)>,
     /// Those of them that were loaded and could not be attached.
     unattached: Vec<String>,
 }
@@ -183,14 +194,16 @@ impl LoadedObject {
         ending::refuse_if_asked()?;
         let began = Instant::now();
         let mut optional = Vec::new();
-        let mut refused = Vec::new();
+        let mut refused: Vec<(String, Missing)> = Vec::new();
         let loaded = loop {
-            let is_left_out = |program: &str| !chosen(program) || refused.iter().any(|other| other == program);
+            let is_refused = |program: &str| refused.iter().any(|(other, _)| other == program);
+            let is_left_out = |program: &str| !chosen(program) || is_refused(program);
             let loaded = load(name, elf, read_only, sizes, &is_left_out, &mut optional);
             let said = bpf_words::said();
             match bpf_words::refused_program(&said).filter(|name| optional.iter().any(|other| other == name)) {
-                Some(name) if loaded.is_err() && !refused.iter().any(|other| other == name) => {
-                    refused.push(name.to_owned());
+                Some(name) if loaded.is_err() && !is_refused(name) => {
+                    let lack = || Missing::new(format!("what makes it accept the BPF program `{name}`"), None);
+                    refused.push((name.to_owned(), bpf_words::lack(&said).unwrap_or_else(lack)));
                 }
                 _ => break loaded,
             }
@@ -199,7 +212,7 @@ impl LoadedObject {
         if verifier::is_measuring() {
             verifier::note(name, elf.len(), began.elapsed(), &bpf_words::said());
         }
-        Ok(LoadedObject { links: Vec::new(), object, optional, unattached: Vec::new() })
+        Ok(LoadedObject { links: Vec::new(), object, optional, refused, unattached: Vec::new() })
     }
 
     /// Attaches every program that has a place to attach to.
@@ -291,12 +304,18 @@ impl LoadedObject {
         Ok(())
     }
 
-    /// The names of the programs that do not run: this kernel lacks their tracepoint or refused them, or they were not
-    /// chosen.
-    pub fn left_out(&self) -> Vec<String> {
+    /// The programs that do not run: this kernel lacks their tracepoint or refused them, or they were not chosen.
+    pub fn left_out(&self) -> Vec<LeftOut> {
         let missing = self.object.progs().filter(|program| !program.autoload());
         let missing = missing.map(|program| program.name().to_string_lossy().into_owned());
-        missing.chain(self.unattached.iter().cloned()).collect()
+        let refused = |program: &str| self.refused.iter().find(|(name, _)| name == program);
+        let all = missing.chain(self.unattached.iter().cloned());
+        all.map(|program| LeftOut { refused: refused(&program).map(|(_, lack)| lack.clone()), program }).collect()
+    }
+
+    /// Whether a program does not run, as [`LoadedObject::left_out`] has it.
+    pub fn is_left_out(&self, program: &str) -> bool {
+        self.left_out().iter().any(|other| other.program == program)
     }
 
     /// Runs a program that is called rather than attached, with this context.

@@ -3,7 +3,7 @@
 use super::rings::Written;
 use crate::recorder::performance_events::count_faults;
 use crate::recorder::programs::{configuration, is_cost_known};
-use punctual_kernel::bpf::{self, LoadedObject};
+use punctual_kernel::bpf::{self, LeftOut, LoadedObject};
 use punctual_kernel::features::{Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::{Refused, cpus};
 use punctual_recording::EventClass;
@@ -46,10 +46,10 @@ fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> 
     Ok((object, possible, places.nesting.is_known()))
 }
 
-/// Loads the programs of a class and unloads them again; returns the names of those that this kernel has no place for.
-pub(crate) fn try_out(class: EventClass) -> Result<Vec<String>, Refused> {
+/// Loads the programs of a class and unloads them again; returns those that this kernel has no place for, or refused.
+pub(crate) fn try_out(class: EventClass) -> Result<Vec<LeftOut>, Refused> {
     let left_out = load(&[class])?.0.left_out();
-    Ok(left_out.into_iter().filter(|program| class_of(program) == Some(class)).collect())
+    Ok(left_out.into_iter().filter(|one| class_of(&one.program) == Some(class)).collect())
 }
 
 /// The programs in the kernel; they leave it when this is dropped.
@@ -96,9 +96,9 @@ impl LogPrograms {
         }
     }
 
-    /// Programs of chosen classes for which this kernel has no tracepoint.
-    pub(super) fn left_out(&self, classes: &[EventClass]) -> Vec<String> {
-        let chosen = |program: &String| class_of(program).is_some_and(|class| classes.contains(&class));
+    /// Programs of chosen classes for which this kernel has no tracepoint, or which it refuses.
+    pub(super) fn left_out(&self, classes: &[EventClass]) -> Vec<LeftOut> {
+        let chosen = |one: &LeftOut| class_of(&one.program).is_some_and(|class| classes.contains(&class));
         self.object.left_out().into_iter().filter(chosen).collect()
     }
 

@@ -8,7 +8,7 @@ use crate::recorder::programs::switch_tells_state;
 use crate::shared::beside::load_beside;
 use crate::shared::left_out;
 use crate::shared::namespaces::refuse_namespaces;
-use punctual_kernel::bpf::LoadedObject;
+use punctual_kernel::bpf::{LeftOut, LoadedObject};
 use punctual_kernel::bpf_jumps::Jumps;
 use punctual_kernel::{Refused, cpus, function_addresses, limits, per_cpu};
 
@@ -128,13 +128,13 @@ fn load(selection: &Selection, with_places: bool) -> Result<Loaded, Refused> {
     Ok((object, cpus, blind))
 }
 
-/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
-pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+/// Loads the programs and unloads them again; returns those that this kernel has no place for, or refused.
+pub(crate) fn try_out() -> Result<Vec<LeftOut>, Refused> {
     Ok(load(&Selection::default(), false)?.0.left_out())
 }
 
 /// The same with everything that they can be asked for, which is more for a verifier to go through.
-pub(crate) fn try_out_whole() -> Result<Vec<String>, Refused> {
+pub(crate) fn try_out_whole() -> Result<Vec<LeftOut>, Refused> {
     Ok(load(&Selection::of_everybody(), true)?.0.left_out())
 }
 

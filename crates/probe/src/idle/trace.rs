@@ -2,7 +2,7 @@
 
 use crate::shared::lossy_ring::{self, Marked};
 use crate::shared::names::text_of;
-use punctual_kernel::bpf::{LoadedObject, SharedMemory};
+use punctual_kernel::bpf::{LeftOut, LoadedObject, SharedMemory};
 use punctual_kernel::features::{ATOMICS, Feature, explain};
 use punctual_kernel::{Refused, clock, per_cpu};
 use punctual_recording::{Ran, Softirq, TraceEntry, Vector, printable};
@@ -68,8 +68,8 @@ fn load() -> Result<(LoadedObject, bool), Refused> {
     Ok((object, steal_offset.is_some()))
 }
 
-/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
-pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+/// Loads the programs and unloads them again; returns those that this kernel has no place for, or refused.
+pub(crate) fn try_out() -> Result<Vec<LeftOut>, Refused> {
     Ok(load()?.0.left_out())
 }
 

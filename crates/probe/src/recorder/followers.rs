@@ -26,7 +26,7 @@ impl FlightRecorder {
     /// Has one of its programs go on with another program, until what is returned is dropped; `None` if it does not run, or
     /// the kernel does not let it.
     pub(crate) fn goes_on_with(&self, own: &str, program: i32) -> Option<Jumps> {
-        if self.object().left_out().iter().any(|left_out| left_out == own) {
+        if self.object().is_left_out(own) {
             return None;
         }
         Jumps::begin(self.object(), std::iter::once((after(own), program))).ok()

@@ -9,7 +9,7 @@ use super::rings::{Copied, Rings};
 use super::symbols_ahead::SymbolsAhead;
 use crate::shared::left_out;
 use punctual_kernel::bpf::{
-    LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
+    LeftOut, LoadedObject, enable_run_time_statistics, kernel_record_has, run_statistics, tracepoint_arguments,
 };
 use punctual_kernel::bpf_programs::{self, FunctionCode};
 use punctual_kernel::features::{Feature, LARGE_PROGRAMS, explain};
@@ -89,8 +89,8 @@ fn load(waits: bool) -> Result<(LoadedObject, usize, Places), Refused> {
     Ok((object, possible, places))
 }
 
-/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
-pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+/// Loads the programs and unloads them again; returns those that this kernel has no place for, or refused.
+pub(crate) fn try_out() -> Result<Vec<LeftOut>, Refused> {
     Ok(load(true)?.0.left_out())
 }
 
@@ -241,9 +241,9 @@ impl FlightRecorder {
     }
 
     /// Programs for which this kernel has no tracepoint, or which it refuses.
-    pub fn left_out(&self) -> Vec<String> {
+    pub fn left_out(&self) -> Vec<LeftOut> {
         let mut left_out = self.object.left_out();
-        left_out.retain(|program| self.requests || !FOR_REQUESTS.contains(&program.as_str()));
+        left_out.retain(|one| self.requests || !FOR_REQUESTS.contains(&one.program.as_str()));
         left_out
     }
 
@@ -259,7 +259,7 @@ impl FlightRecorder {
 
     /// The threads that have ended since it began; `None` if this kernel does not report them.
     pub(crate) fn ended(&self) -> Option<Arc<EndedThreads>> {
-        let is_told = !self.object.left_out().iter().any(|program| program == "thread_ends");
+        let is_told = !self.object.is_left_out("thread_ends");
         is_told.then(|| Arc::clone(&self.ended))
     }
 
@@ -416,16 +416,17 @@ mod tests {
     /// A program that is added as an optional one says what is blind without it.
     #[test]
     fn every_optional_program_says_what_is_blind_without_it() {
+        let without = |program: &str| LeftOut { program: program.to_owned(), refused: None };
         let mut optional = 0;
         for elf in [OBJECT, crate::eventlog::RECORDER_OF_LOG] {
             for name in punctual_kernel::bpf::optional_programs(elf) {
                 optional += 1;
-                assert_eq!(left_out::blind_without(std::slice::from_ref(&name)).len(), 1, "{name}");
+                assert_eq!(left_out::blind_without(&[without(&name)]).len(), 1, "{name}");
             }
         }
         assert!(optional > 40, "{optional}");
         // Both halves of a pair count as one thing.
-        assert_eq!(left_out::blind_without(&["work_begins".to_owned(), "work_ends".to_owned()]).len(), 1);
+        assert_eq!(left_out::blind_without(&["work_begins", "work_ends"].map(without)).len(), 1);
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Watch {
             stage: settings.stage,
             sample_rate: settings.sample_rate,
             sample_clock: recorder.clock().map(str::to_owned),
-            missing: recorder.left_out(),
+            missing: recorder.left_out().into_iter().map(|one| one.program).collect(),
             nesting_known: recorder.nesting_known(),
             cpus: recorder.cpus() as u64,
             ..RecorderSummary::default()

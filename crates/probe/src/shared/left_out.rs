@@ -1,20 +1,25 @@
 //! What cannot be seen without a program that a kernel has no place for, or refuses.
 
 use punctual_kernel::Missing;
+use punctual_kernel::bpf::LeftOut;
 use punctual_kernel::features::missing_tracepoint;
 
 /// What this kernel lacks for the programs that were left out, each thing once.
-pub(crate) fn lacking(left_out: &[String]) -> Vec<Missing> {
+pub(crate) fn lacking(left_out: &[LeftOut]) -> Vec<Missing> {
     let mut missing: Vec<Missing> = Vec::new();
-    for program in left_out {
-        let found = missing_without(program);
+    for LeftOut { program, refused } in left_out {
+        // A kernel that refused a program has its tracepoint.
+        let found = missing_without(program).map(|found| match refused {
+            Some(refused) => refused.clone().so_blind_for(found.blind),
+            None => found,
+        });
         missing.extend(found.filter(|found| !missing.contains(found)));
     }
     missing
 }
 
 /// What a result without these programs cannot see, in lines.
-pub(crate) fn blind_without(left_out: &[String]) -> Vec<String> {
+pub(crate) fn blind_without(left_out: &[LeftOut]) -> Vec<String> {
     lacking(left_out).iter().map(Missing::line).collect()
 }
 
@@ -69,4 +74,20 @@ fn missing_without(program: &str) -> Option<Missing> {
         }
     };
     Some(missing_tracepoint(tracepoint).so_blind_for(blind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_program_lacks_what_the_kernel_said_and_not_its_tracepoint() {
+        let one = |refused: Option<Missing>| LeftOut { program: "lock_begins".to_owned(), refused };
+        let blind = "waiting for the kernel's own locks: this kernel lacks ";
+        let absent = blind_without(&[one(None)]);
+        assert_eq!(absent, [format!("{blind}the tracepoint `contention_begin` (from Linux 5.19 on)")]);
+        let room = Missing::new("room for a BPF program of this size in its verifier", None);
+        let refused = blind_without(&[one(Some(room.clone()))]);
+        assert_eq!(refused, [format!("{blind}{room}")]);
+    }
 }

@@ -4,6 +4,7 @@ use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
 use crate::{eventlog, followed, idle, recorder, terminal, toolkit};
+use punctual_kernel::bpf::LeftOut;
 use punctual_kernel::features::{MIN_KERNEL, first_with};
 use punctual_kernel::{Found, Missing, Refused, Trial};
 use punctual_recording::EventClass;
@@ -94,6 +95,6 @@ fn with_page_faults(found: Found) -> Found {
     }
 }
 
-fn loads(left_out: Vec<String>) -> Result<Found, Refused> {
+fn loads(left_out: Vec<LeftOut>) -> Result<Found, Refused> {
     Ok(Found::loads(lacking(&left_out)))
 }

@@ -4,7 +4,7 @@ use super::cost::{Measured, TerminalCost};
 use super::seen::{MomentRecord, Seen};
 use crate::recorder::programs::switch_tells_state;
 use crate::shared::lossy_ring;
-use punctual_kernel::bpf::{LoadedObject, SharedMemory, enable_run_time_statistics, run_statistics};
+use punctual_kernel::bpf::{LeftOut, LoadedObject, SharedMemory, enable_run_time_statistics, run_statistics};
 use punctual_kernel::features::{CURRENT_THREAD, Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::{Refused, bpf_programs, clock, cpus, per_cpu};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -77,8 +77,8 @@ fn load(own_descriptor: i32, server: Option<u32>, follows: Follows) -> Result<Lo
         .map_err(|refused| explain(refused, NEEDED))
 }
 
-/// Loads the programs and unloads them again; returns the names of those that this kernel has no place for.
-pub(crate) fn try_out() -> Result<Vec<String>, Refused> {
+/// Loads the programs and unloads them again; returns those that this kernel has no place for, or refused.
+pub(crate) fn try_out() -> Result<Vec<LeftOut>, Refused> {
     // With a display they contain more that a kernel may refuse.
     load(-1, Some(1), Follows::Terminal)?;
     load(-1, Some(1), Follows::Processes)?;
@@ -210,7 +210,7 @@ impl TerminalWatch {
 
     /// Whether the programs see input come while the program is working.
     pub fn tells_of_input(&self) -> bool {
-        !self.object.left_out().iter().any(|program| program.starts_with(OF_ARRIVALS))
+        !self.object.left_out().iter().any(|one| one.program.starts_with(OF_ARRIVALS))
     }
 
     /// Records that were overwritten before they could be read.
