@@ -136,10 +136,11 @@ impl Rig {
     pub fn prepare(setups: &[DeviceSetup]) -> Result<Rig, Refused> {
         let shares = check(setups)?.into_iter().filter(|(_, share)| *share > 0.0);
         let percent = |share: f64| (share * 100.0).ceil() as u64;
-        let take = |(cpu, share)| Claim::take(Sharing::Devices, &[cpu], percent(share), percent(KERNEL_SHARE));
-        let claims = shares.map(take).collect::<Result<_, _>>()?;
         let native = Speed::native();
         let devices = setups.iter().map(|setup| prepare(setup, setup.cpu, native)).collect::<Result<_, _>>()?;
+        // After what cannot be at all: nobody waits for others' devices to be told that, and nobody is kept waiting by it.
+        let take = |(cpu, share)| Claim::take(Sharing::Devices, &[cpu], percent(share), percent(KERNEL_SHARE));
+        let claims = shares.map(take).collect::<Result<_, _>>()?;
         Ok(Rig { devices, claims, below: Vec::new(), watch: ReservationWatch::default() })
     }
 
