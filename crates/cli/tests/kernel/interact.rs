@@ -55,7 +55,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             tally.disturbed += typed.len();
             continue;
         }
-        holds_over_time(&answer, &done);
+        holds_over_time(&answer, &typed, &done);
         for (input, done) in typed.iter().zip(&done) {
             if done.key == '-' || input.outcome == Some(Outcome::Merged) {
                 tally.disturbed += 1;

@@ -2,8 +2,9 @@
 //! kernel's worker that passes terminal data along in between.
 
 use crate::requires;
+use crate::support::interact::run_at_home;
 use crate::support::interact_window::needs;
-use crate::support::{self, code, run, stderr};
+use crate::support::{self, code, stderr};
 use punctual_recording::{InteractionPart, Outcome, for_each_interaction_part, read_interactions};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +29,7 @@ fn used(via: &str, emulator: &[&str]) -> BTreeMap<u32, Vec<InteractionPart>> {
     std::fs::write(directory.path().join("slow.toml"), script).unwrap();
     let shell = shell.display().to_string();
     let words = ["interact", "-q", "--via", via, "-o", "a.punctual", "--script", "slow.toml", "--"];
-    let output = run(directory.path(), &[&words[..], emulator, &[&shell]].concat());
+    let output = run_at_home(directory.path(), &[&words[..], emulator, &[&shell]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let recording = directory.path().join("a.punctual");
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();

@@ -2,7 +2,7 @@
 //! compositor has said that it was shown (`examples/interact_surface.rs`), and on a real terminal.
 
 use crate::requires;
-use crate::support::interact::{Done, done};
+use crate::support::interact::{Done, done, run_at_home};
 use crate::support::interact_window::{Truth, answers_without_privilege, needs, says_what_is_missing};
 use crate::support::nobody::Nobody;
 use crate::support::{self, code, json, run, stderr};
@@ -53,7 +53,7 @@ fn keys_to_a_terminal_are_seen_and_wait_for_no_repaint_timer_of_25_ms() {
     for _ in support::attempts(support::MAX_ATTEMPTS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         std::fs::write(directory.path().join("foot.toml"), &script).unwrap();
-        let output = run(directory.path(), &words);
+        let output = run_at_home(directory.path(), &words);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         let recording = directory.path().join("a.punctual");
         let keys: Vec<Interaction> =

@@ -6,7 +6,7 @@ use crate::requires;
 use punctual_recording::{Interaction, Outcome, read_interactions};
 use std::path::{Path, PathBuf};
 
-use crate::support::interact::{Done, example};
+use crate::support::interact::{Done, example, run_at_home};
 use crate::support::interact_window::{Truth, answers_without_privilege, is_installed, needs, says_what_is_missing};
 use crate::support::nobody::Nobody;
 use crate::support::{self, code, json, run, stderr, stdout};
@@ -156,7 +156,7 @@ fn film(program: &[&str]) -> (usize, usize, usize) {
     let desktop = "XDG_CURRENT_DESKTOP=KDE KDE_SESSION_VERSION=5 XDG_CONFIG_HOME=$PWD/config";
     let shell = format!("env > environment; {desktop} exec {}", program.join(" "));
     let words = ["interact", "-q", "--json", "--via", "x11", "-o", "a.punctual", "--script", "film.toml", "--"];
-    let output = run(directory.path(), &[&words[..], &["sh", "-c", &shell]].concat());
+    let output = run_at_home(directory.path(), &[&words[..], &["sh", "-c", &shell]].concat());
     let film = filming.join().expect("it films");
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(json(&output)["followed"], true, "{}", stderr(&output));

@@ -1,7 +1,9 @@
 //! Programs that do a known thing for each key and log it, and what the split of an input says about them.
 
+use super::punctual;
 use punctual_recording::InteractionPart;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 /// The path of one of this crate's examples, which cargo builds with the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
@@ -9,6 +11,17 @@ pub(crate) fn example(name: &str) -> PathBuf {
     let program = own.ancestors().nth(2).expect("target/debug").join("examples").join(name);
     assert!(program.is_file(), "cargo builds examples with tests: {}", program.display());
     program
+}
+
+/// Runs the program in a directory where whatever it starts is at home: editors keep drafts there, and open them again.
+pub(crate) fn run_at_home(directory: &Path, words: &[&str]) -> Output {
+    let home = directory.join("home");
+    std::fs::create_dir_all(&home).expect("a home");
+    let mut command = punctual();
+    for elsewhere in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+        command.env_remove(elsewhere);
+    }
+    command.current_dir(directory).env("HOME", home).args(words).output().expect("the program starts")
 }
 
 /// A line of the log.
