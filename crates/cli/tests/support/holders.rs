@@ -229,7 +229,8 @@ pub(crate) fn tally(
         });
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         tally.add(&shared, &json(&run(directory.path(), &["why", "a.punctual", "--json"])), right);
-        if enough(&tally) {
+        // If there are few, one that others on this machine delayed says nothing.
+        if enough(&tally) && accuses_nobody(&tally) {
             break;
         }
     }
@@ -253,7 +254,11 @@ pub(crate) fn tally(
 
 /// At most one in a hundred, and one more if there are few.
 pub(crate) fn names_nobody_wrongly(tally: &Tally) {
-    assert!(tally.wrong <= 1 + tally.met() / 100, "{tally:?}");
+    assert!(accuses_nobody(tally), "{tally:?}");
+}
+
+fn accuses_nobody(tally: &Tally) -> bool {
+    tally.wrong <= 1 + tally.met() / 100
 }
 
 /// In nineteen out of twenty that were met; others may have delayed a few, which says less the more were met.
