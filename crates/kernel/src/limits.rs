@@ -38,3 +38,29 @@ pub fn addresses_are_hidden() -> bool {
     // A few symbols really are at 0, but never all of them.
     !addresses.is_empty() && addresses.iter().all(|address| address.bytes().all(|digit| digit == b'0'))
 }
+
+/// How long a process may have a real-time priority without sleeping until the kernel sends it a signal that ends it
+/// (RLIMIT_RTTIME), us; `None`: for any time, or it has ended. A reservation has no such limit.
+pub fn real_time_limit_us(process: u32) -> Option<u64> {
+    limit_in(&std::fs::read_to_string(format!("/proc/{process}/limits")).ok()?, "Max realtime timeout")
+}
+
+/// The limit that counts, the first of two, in what `/proc/PID/limits` says; `None`: there is none.
+fn limit_in(limits: &str, name: &str) -> Option<u64> {
+    limits.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_counts_is_the_first_and_unlimited_is_none() {
+        let said = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max realtime priority     0                    0                    \n\
+                    Max realtime timeout      200000               unlimited            us        \n";
+        assert_eq!(limit_in(said, "Max realtime timeout"), Some(200_000));
+        assert_eq!(limit_in(&said.replace("200000  ", "unlimited"), "Max realtime timeout"), None);
+        assert_eq!(limit_in("", "Max realtime timeout"), None);
+    }
+}

@@ -38,7 +38,9 @@ mod promises;
 mod queries;
 mod record;
 mod reserve;
+mod reserve_limits;
 mod reserve_threads;
+mod reserve_unit;
 mod rialto;
 mod starvation;
 #[path = "../support/mod.rs"]

@@ -13,6 +13,8 @@ use regex::Regex;
 pub struct Selection {
     /// Processes: all their threads, including those that they start later.
     pub processes: Vec<u32>,
+    /// Whether only the first of the processes must be there: the others are what it has started, and may end at any time.
+    is_family: bool,
     /// Single threads.
     pub threads: Vec<u32>,
     /// Whoever has a name that one of these matches, including whoever takes one later.
@@ -28,6 +30,11 @@ impl Selection {
     /// These processes.
     pub fn of_processes(processes: Vec<u32>) -> Selection {
         Selection { processes, ..Selection::default() }
+    }
+
+    /// A process, the first of these, and what it has started, any of which may end before it is followed.
+    pub fn of_family(family: Vec<u32>) -> Selection {
+        Selection { is_family: true, ..Selection::of_processes(family) }
     }
 
     /// This thread.
@@ -130,7 +137,8 @@ impl Selection {
             ));
         }
         let is_process = |id: u32| process_of(id) == Some(id) && threads_of(id).into_iter().any(there);
-        match self.processes.iter().find(|process| !is_process(**process)) {
+        let must_be_there = if self.is_family { 1 } else { self.processes.len() };
+        match self.processes.iter().take(must_be_there).find(|process| !is_process(**process)) {
             Some(process) if there(*process) => {
                 let owner = process_of(*process).map_or_else(String::new, |owner| format!(" of process {owner}"));
                 let reason = format!("it is a thread{owner}, not a process: use --tid {process}");
@@ -291,6 +299,14 @@ mod tests {
         assert!(Selection { threads: vec![none], ..Selection::default() }.check().is_err());
         assert!(Selection { processes: vec![none], ..Selection::default() }.check().is_err());
         assert!(Selection { processes: vec![std::process::id()], ..Selection::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn what_a_process_started_may_have_ended_but_not_itself() {
+        let (own, none) = (std::process::id(), 4_194_303);
+        assert!(Selection::of_family(vec![own, none]).check().is_ok());
+        assert!(Selection::of_family(vec![none, own]).check().is_err());
+        assert!(Selection::of_processes(vec![own, none]).check().is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::attempts::{Beginning, MAX_REPEATS, MadeAgain};
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
-use super::settings::{is_scheduled, reserved, wanted};
+use super::settings::{self, is_scheduled, reserved, wanted};
 use super::still_there::{has_ended, name_now};
 use super::stolen::Stolen;
 use super::stuck::StuckThreads;
@@ -120,7 +120,7 @@ impl<'a> Program<'a> {
 
     /// All of the program's threads, and those of what it has started.
     pub(super) fn everybody(&self) -> Selection {
-        Selection::of_processes(family(self.process))
+        Selection::of_family(family(self.process))
     }
 
     /// Follows threads into a recording for this long, or until `look` has seen enough.
@@ -184,6 +184,7 @@ impl<'a> Program<'a> {
 
     /// Gives the thread this setting, after a rest in its original state; others have their reservations meanwhile.
     pub(super) fn set(&mut self, setting: Setting) -> Result<(), Refused> {
+        settings::check(self.tid, setting)?;
         let beside = self.beside.iter().map(|(tid, reservation)| (*tid, reserved(*reservation)));
         let all: Vec<(u32, ThreadScheduling)> = beside.chain(wanted(setting).map(|own| (self.tid, own))).collect();
         self.set_all(&all).map_err(|(_, refused)| refused)
