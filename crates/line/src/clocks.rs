@@ -26,8 +26,8 @@ const KEPT: usize = 128;
 /// How far behind the newest sample it begins: those that count, and two to spare.
 const BEHIND: u64 = REACH as u64 + 2;
 
-/// The most that two clocks may differ, ppm.
-pub const MAX_DRIFT_PPM: i32 = 1_000;
+/// The most that two clocks may differ, ppm: as far as the datapump's symbol clock follows.
+pub const MAX_DRIFT_PPM: i32 = 500;
 
 /// The weights for each place, from one sample to the next.
 type Weights = [[f64; TAPS]];
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_tone_arrives_at_the_frequency_that_the_other_clock_makes_of_it() {
         let mut met = 0;
-        for ppm in [-1_000, -100, 100, 1_000] {
+        for ppm in [-MAX_DRIFT_PPM, -100, 100, MAX_DRIFT_PPM] {
             for hertz in [300.0, 1_800.0, 3_300.0] {
                 let options = LineOptions { band_pass: false, ..LineOptions::clean() };
                 let mut line = ClockedLine::new(1, options, ppm);
@@ -263,7 +263,7 @@ mod tests {
 
         /// Whatever the drift, no end hears anything before it can have come, and it comes after the line's delay.
         #[test]
-        fn the_delay_is_that_of_the_line(ppm in -1_000..1_000i32, delay in 40..400u32) {
+        fn the_delay_is_that_of_the_line(ppm in -MAX_DRIFT_PPM..=MAX_DRIFT_PPM, delay in 40..400u32) {
             let options = LineOptions { delay, band_pass: false, ..LineOptions::clean() };
             let mut line = ClockedLine::new(1, options, ppm);
             let mut far = Tone::new(0.0);

@@ -205,7 +205,7 @@ pub(crate) struct ModemTransferArguments {
     /// a share of a CPU, such as 14.7%
     #[arg(long, value_name = "TAPS", value_parser = taps)]
     pub(crate) taps: Option<Taps>,
-    /// How much faster the far end's clock runs, in parts per million, -1000 to 1000
+    /// How much faster the far end's clock runs, in parts per million, -500 to 500
     #[arg(long, value_name = "PPM", default_value_t = 0, allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-(MAX_DRIFT_PPM as i64)..=MAX_DRIFT_PPM as i64))]
     pub(crate) drift_ppm: i32,

@@ -58,7 +58,7 @@ fn a_file_arrives_from_an_end_with_another_clock() {
     file(directory.path(), 5_000);
     let words = ["modem", "transfer", "a.gz", "--attempts", "1", "--drift-ppm"];
     let mut met = 0;
-    for (ppm, told) in [(200, "its clock 200 ppm faster"), (-200, "its clock 200 ppm slower")] {
+    for (ppm, told) in [(500, "its clock 500 ppm faster"), (-200, "its clock 200 ppm slower")] {
         let ppm_text = ppm.to_string();
         let options = [&words[..], &[&ppm_text]].concat();
         let answer = json(&run(directory.path(), &[&options[..], &["--json"]].concat()));
@@ -71,6 +71,12 @@ fn a_file_arrives_from_an_end_with_another_clock() {
         met += 1;
     }
     assert_eq!(met, 2);
+    // The symbol clock follows no further.
+    for ppm in ["501", "-501"] {
+        let output = run(directory.path(), &[&words[..], &[ppm]].concat());
+        let said = stderr(&output);
+        assert!(code(&output) == 129 && said.contains("is not from -500 to 500"), "{said}");
+    }
 }
 
 #[test]
