@@ -13,7 +13,7 @@ const BLOCK: usize = 90;
 fn main() {
     println!("ns a sample, the least of 20 to 60 blocks of {BLOCK} samples");
     println!("banks   taps  phase          native       BPF");
-    for banks in [1, 8, 32, 64, 128] {
+    for banks in [1, 8, 32, 64, 128, 512] {
         for phase in [Phase::Listening, Phase::Training, Phase::Connected] {
             let (pump, heard) = in_phase(phase, banks);
             let native = least(&pump, &heard, |pump, block, sent| {

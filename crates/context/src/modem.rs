@@ -39,7 +39,8 @@ impl KernelQam {
         let object = LoadedObject::load("modem", include_bytes!(concat!(env!("OUT_DIR"), "/qam.bpf.o")), None)
             .map_err(|refused| explain(refused, &[LOOPS]))?;
         let mut loaded = KernelQam { memory: object.shared_globals()?, object };
-        loaded.record().pump = pump.state().clone();
+        // SAFETY: the state is numbers alone, which may be copied; it is too large to pass over a stack.
+        unsafe { std::ptr::copy_nonoverlapping(pump.state(), &raw mut loaded.record().pump, 1) }
         Ok(loaded)
     }
 

@@ -201,7 +201,7 @@ pub(crate) struct ModemTransferArguments {
     /// says; in virtual time or in a thread, because no interrupt can run it
     #[arg(long, value_name = "PUMP", default_value = "punctual")]
     pub(crate) pump: PumpName,
-    /// How much the calling end's datapump computes: taps of its echo canceller, 128 to 16384 by 128s, or with --context
+    /// How much the calling end's datapump computes: taps of its echo canceller, 128 to 65536 by 128s, or with --context
     /// a share of a CPU, such as 14.7%
     #[arg(long, value_name = "TAPS", value_parser = taps)]
     pub(crate) taps: Option<Taps>,

@@ -93,7 +93,8 @@ fn taps_leave_a_call_of_virtual_time_as_it_is_and_a_share_is_no_number_of_them()
     assert_eq!(answers.each_ref().map(|answer| answer["how"]["taps"].as_u64()), [Some(128), Some(1_024)]);
     for (taps, more, said) in [
         ("14.7%", &[][..], "a share of a CPU is measured on this machine"),
-        ("1000", &[], "a multiple of 128"),
+        ("1000", &[], "a multiple of 128 up to 65536"),
+        ("65664", &[], "a multiple of 128 up to 65536"),
         ("128", &["--pump", "v22bis"], "--taps are those of punctual's own datapump"),
     ] {
         let output = run(directory.path(), &[&words[..], &["--taps", taps], more].concat());

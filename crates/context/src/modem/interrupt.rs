@@ -92,9 +92,10 @@ impl InterruptQam {
         let mut object = load(is_callback)?;
         let memory = Arc::new(object.shared_globals()?);
         let record = memory.at::<Record>(0, 1).as_ptr();
-        // SAFETY: within the mapping (`at` checked); the programs are not attached yet.
+        // SAFETY: within the mapping (`at` checked); the programs are not attached yet. The state is numbers alone, which may be
+        // copied, and too large to pass over a stack.
         unsafe {
-            (&raw mut (*record).pump).write_volatile(pump.state().clone());
+            std::ptr::copy_nonoverlapping(pump.state(), &raw mut (*record).pump, 1);
             (&raw mut (*record).least).write_volatile(least_ns);
             (&raw mut (*record).heartbeat).write_volatile(clock::monotonic_ns());
         }

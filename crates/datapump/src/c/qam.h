@@ -17,7 +17,7 @@
 
 /* Taps in a bank of the echo canceller, and how many banks there may be. */
 #define QAM_BANK 128
-#define QAM_MAX_BANKS 128
+#define QAM_MAX_BANKS 512
 #define QAM_ECHO (QAM_BANK * QAM_MAX_BANKS)
 /* Taps of the equalizer, a third of a symbol apart, and the one on which the symbol is centred. */
 #define QAM_TAPS 64
