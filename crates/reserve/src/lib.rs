@@ -6,6 +6,7 @@
 //! * [`periodic`]: the job of a thread that wakes periodically.
 //! * [`by_rule`], [`by_supply`]: two predictions, and what each assumes.
 //! * [`grid`]: the reservations that may be tried; [`Search`]: which to try next.
+//! * [`Fewest`]: how many of something are too many.
 //! * [`Attempt`]: some seconds under one [`Setting`], and what became of its [`Jobs`]; [`Trial`]: several of them, and their
 //!   [`Class`]. [`Habits`]: what the loop does when it is behind, which later attempts go by.
 //!
@@ -29,6 +30,7 @@
 
 mod attempt;
 mod counts;
+mod fewest;
 mod grid;
 mod habits;
 mod job;
@@ -43,6 +45,7 @@ mod trial;
 
 pub use attempt::{Attempt, SLACK_NS};
 pub use counts::{AttemptCounts, Jobs};
+pub use fewest::Fewest;
 pub use grid::{MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, grid, with_margin};
 pub use habits::Habits;
 pub use job::{Activation, Job, NotPeriodic, PeriodicJob, Work, periodic};

@@ -65,6 +65,10 @@ pub(crate) struct FindArguments {
     /// What competes with the device: spin:normal, spin:50 (a FIFO priority) or walk; may be repeated
     #[arg(long, value_name = "COMPETITOR", requires = "device", value_parser = Competitor::parse)]
     pub(crate) competitor: Vec<Competitor>,
+    /// Add as many spin:normal as make every attempt with the device as it is fail, up to this many on a CPU, 1 to 64
+    #[arg(long, value_name = "NUMBER", requires = "device", conflicts_with = "phases",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) spinners: Option<u32>,
     /// How the device's thread is scheduled without a reservation: thread:other, or thread:80 for a FIFO priority
     #[arg(long, value_name = "CONTEXT", default_value = "thread:other", value_parser = scheduling)]
     pub(crate) context: Scheduling,

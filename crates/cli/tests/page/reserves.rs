@@ -56,6 +56,7 @@ fn report(trials: &[Trial]) -> ReserveReport<'_> {
         },
         job: Job { period_ns: 10 * MS, work_ns: 2 * MS, deadline_ns: 10 * MS },
         lateness_ns: 60_000,
+        spinners: None,
         trials,
         grid: 80,
         takes_ns: 88_000 * MS,

@@ -37,6 +37,8 @@ pub struct ReserveAnswer<'a> {
     refused: Option<&'a str>,
     /// A priority that was sufficient in its attempts.
     sufficient_priority: Option<u32>,
+    /// Beside how many spinners a device failed as it was; `None` if that was not asked.
+    spinners: Option<SpinnersRow>,
     trials: Vec<TrialRow>,
     /// How many reservations a full search tries.
     grid: usize,
@@ -99,6 +101,23 @@ struct TrialRow {
     predicted_by_rule: Option<bool>,
     /// What the least supply of an independent reservation predicts.
     predicted_by_supply: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SpinnersRow {
+    /// The fewest at normal priority on a CPU beside which every attempt failed; `None` if not even the most did that.
+    fewest: Option<u32>,
+    tried: Vec<CrowdRow>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CrowdRow {
+    spinners: u32,
+    /// What became of the device as it was beside these.
+    #[serde(flatten)]
+    trial: TrialRow,
 }
 
 #[derive(Debug, Serialize)]
@@ -219,6 +238,10 @@ fn trial(report: &ReserveReport<'_>, trial: &Trial) -> TrialRow {
     }
 }
 
+fn crowd(report: &ReserveReport<'_>, spinners: u32, tried: &Trial) -> CrowdRow {
+    CrowdRow { spinners, trial: trial(report, tried) }
+}
+
 impl<'a> ReserveAnswer<'a> {
     /// The answer for programs.
     pub fn new(report: &'a ReserveReport<'a>, exit_code: u8) -> ReserveAnswer<'a> {
@@ -238,6 +261,10 @@ impl<'a> ReserveAnswer<'a> {
             not_enough: report.not_enough.iter().map(not_enough).collect(),
             refused: report.refused,
             sufficient_priority: report.sufficient_priority(),
+            spinners: report.spinners.map(|spinners| SpinnersRow {
+                fewest: spinners.fewest,
+                tried: spinners.tried.iter().map(|(count, tried)| crowd(report, *count, tried)).collect(),
+            }),
             trials: report.trials.iter().map(|tried| trial(report, tried)).collect(),
             grid: report.grid,
             proof: report.proof.as_ref().map(proof),

@@ -3,6 +3,7 @@
 use super::counts::{MAY_HAVE_FAILED, are_in_a_row, late_jobs};
 use super::later::Later;
 use super::plane::Plane;
+use super::spinners::SpinnersReport;
 use super::words::{in_words, setting_in_words};
 use crate::NextStep;
 use crate::layout::thousandths;
@@ -25,6 +26,8 @@ pub struct ReserveReport<'a> {
     pub job: Job,
     /// How late its wakeups were at most without waiting for the CPU, ns.
     pub lateness_ns: u64,
+    /// Beside how many spinners a device failed as it was, if that was asked.
+    pub spinners: Option<SpinnersReport<'a>>,
     /// What was tried, in this order.
     pub trials: &'a [Trial],
     /// How many reservations a full search tries.
@@ -182,6 +185,7 @@ impl ReserveReport<'_> {
             let either = if place == 0 { "" } else { " either" };
             notes.push(format!("{what}{whose} was not enough{either} when it was measured again: {late}{more}."));
         }
+        notes.extend(self.spinners.as_ref().map(|spinners| spinners.in_words(self)));
         notes.extend_from_slice(self.notes);
         notes.extend(self.priority_too());
         notes.extend(self.ranking());

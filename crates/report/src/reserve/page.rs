@@ -3,6 +3,7 @@
 use super::counts::Columns;
 use super::model::ReserveReport;
 use super::plane::{cells, drawn, headings, trials};
+use super::spinners::SpinnersReport;
 use super::standing::standing_answer;
 use super::text::{BYSTANDER, OWN, sides};
 use super::words::beside;
@@ -20,7 +21,8 @@ pub fn html(report: &ReserveReport<'_>, first: Option<&Document>) -> String {
     let _ = writeln!(job, "<p>{}</p>", prose(&report.job_in_words()));
     let plane = report.plane();
     let beside = escape(&beside(report.beside));
-    let mut tried = format!("<p>Tried {beside}.</p>\n{}", trials(&plane));
+    let crowd = report.spinners.as_ref().map_or_else(String::new, SpinnersReport::html);
+    let mut tried = format!("{crowd}<p>Tried {beside}.</p>\n{}", trials(&plane));
     proof(report, &mut tried);
     let parts = vec![
         Part::new("job", "The job", job),

@@ -23,6 +23,9 @@ pub fn text(report: &ReserveReport<'_>) -> String {
     if !report.others.is_empty() {
         let _ = writeln!(out, "Other periodic threads (choose with --thread): {}.", report.others_in_words());
     }
+    if let Some(spinners) = &report.spinners {
+        spinners.table(&mut out);
+    }
     trials(report, &mut out);
     proof(report, &mut out);
     let _ = writeln!(out, "\nrecordings: {}", report.directory.display());
@@ -194,6 +197,7 @@ pub(crate) mod tests {
             },
             job: Job { period_ns: PERIOD, work_ns: 2_000_000, deadline_ns: PERIOD },
             lateness_ns: 60_000,
+            spinners: None,
             trials,
             grid: 80,
             takes_ns: 88_000_000_000,

@@ -36,6 +36,8 @@ pub struct DeviceSubject {
 /// A device whose settings are tried, alongside the load.
 pub(super) struct DeviceRuns<'a> {
     subject: &'a DeviceSubject,
+    /// What competes: the subject's competitors, and spinners.
+    competitors: Vec<Competitor>,
     /// Other devices, which work at the same time.
     beside: Vec<DevicePart>,
     /// Ends with this.
@@ -57,12 +59,20 @@ impl<'a> DeviceRuns<'a> {
         let load =
             if plan.load.is_none() { None } else { Some(Running::start(&plan.load, None, None, getting_ready)?) };
         let (info, command_line) = (plan.load.info(), &plan.command_line);
-        Ok(DeviceRuns { subject, beside: Vec::new(), load, info, command_line, cut_short: Vec::new() })
+        let competitors = subject.competitors.clone();
+        Ok(DeviceRuns { subject, competitors, beside: Vec::new(), load, info, command_line, cut_short: Vec::new() })
     }
 
     /// From now on it tries this device, and the others work with what they have.
     pub(super) fn turn_to(&mut self, subject: &'a DeviceSubject, beside: Vec<DevicePart>) {
         (self.subject, self.beside) = (subject, beside);
+        self.compete_with(0);
+    }
+
+    /// From now on so many spinners at normal priority compete, besides the subject's competitors.
+    pub(super) fn compete_with(&mut self, spinners: u32) {
+        let more = (0..spinners).map(|_| Competitor::Spin(Scheduling::Other));
+        self.competitors = self.subject.competitors.iter().copied().chain(more).collect();
     }
 
     /// What the device takes, on its own at a priority above what competes; and how late its interrupt was at most, ns.
@@ -147,7 +157,7 @@ impl<'a> DeviceRuns<'a> {
     ) -> Result<(StudyEnd, DeviceRun), StudyError> {
         let plan = DeviceRunPlan {
             devices,
-            competitors: self.subject.competitors.clone(),
+            competitors: self.competitors.clone(),
             load: Load::none(),
             running: self.info.clone(),
             cpus: vec![self.subject.cpu],

@@ -13,6 +13,7 @@ mod program;
 mod proof;
 mod search;
 mod settings;
+mod spinners;
 mod still_there;
 mod stolen;
 mod stuck;
@@ -28,6 +29,7 @@ pub use held::{Held, HeldPlan, HeldThread, run};
 pub use phases::{PhaseFound, Phased, phased};
 pub use program::Subject;
 pub use proof::{Proof, Round};
+pub use spinners::Spinners;
 pub use thread::{Candidate, Chosen};
 pub use threads::{Target, threads};
 pub use together::{Measured, Member, Together, together};
@@ -73,6 +75,9 @@ pub struct ReservePlan {
     pub rounds: u32,
     /// How long each of those measurements is, ns.
     pub round_ns: u64,
+    /// Beside how many spinners at normal priority, at most, a device is tried: the fewest beside which it fails as it was. `None`:
+    /// beside its competitors alone.
+    pub max_spinners: Option<u32>,
     /// The seed of the order of the trials.
     pub seed: u64,
     /// Where the recordings go.
@@ -111,6 +116,8 @@ pub struct ReserveProgress {
 pub enum Doing {
     /// It looks for the job.
     Measuring,
+    /// It looks for how many spinners are too many beside the device as it was, and tries so many.
+    Crowding(u32),
     /// It tries this setting, the nth.
     Trying(Setting, usize),
     /// It proves the reservation: the nth of so many measurements.
@@ -141,6 +148,8 @@ pub struct Reserved {
     pub job: Job,
     /// How late the thread's wakeups were at most without waiting for the CPU, ns.
     pub lateness_ns: u64,
+    /// Beside how many spinners it failed as it was, if that was asked.
+    pub spinners: Option<Spinners>,
     /// What was tried, in this order: as it was, a priority, reservations.
     pub trials: Vec<Trial>,
     /// How many reservations the grid holds.
@@ -174,6 +183,7 @@ impl Reserved {
             chosen,
             job,
             lateness_ns,
+            spinners: None,
             trials: Vec::new(),
             grid: 0,
             found: None,
@@ -227,6 +237,9 @@ pub fn find<'a>(
         let mut runs = DeviceRuns::start(plan, subject, getting_ready)?;
         let (chosen, job, lateness_ns) = runs.measure(plan, observe)?;
         let mut study = Reserved::begin(chosen, job, lateness_ns);
+        if let Some(most) = plan.max_spinners {
+            spinners::add(plan, most, &mut runs, &mut study, observe)?;
+        }
         search_and_prove(plan, &mut runs, &mut study, observe)?;
         return Ok((study, None));
     }

@@ -6,10 +6,14 @@ use crate::commands::artifacts::Artifacts;
 use crate::output::{self, Output, Usage};
 use crate::progress::{ReadyProgress, StepProgress};
 use crate::signals::Interrupted;
+use punctual_context::device::Competitor;
 use punctual_kernel::other_thread::Before;
 use punctual_kernel::reservation_watch::{Freed, Stuck};
-use punctual_recording::{Directory, format_ns};
-use punctual_report::reserve::{self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport};
+use punctual_kernel::scheduling::Scheduling;
+use punctual_recording::{Directory, counted, format_ns};
+use punctual_report::reserve::{
+    self, Later, OtherThread, ProofReport, ReserveAnswer, ReserveEnd, ReserveReport, SpinnersReport,
+};
 use punctual_report::{ReserveAsked, ReserveSubject, after_reserve, comparison_verdict, shell_word};
 use punctual_reserve::Setting;
 use punctual_study::reserve::{
@@ -52,7 +56,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let (study, running) = result?;
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
-    let beside = super::added(&competitors, &plan);
+    let crowd = study.spinners.as_ref().map(|_| format!("{} spin:normal on each CPU", spinners(&plan, &study)));
+    let beside = super::added(&competitors.into_iter().chain(crowd).collect::<Vec<String>>(), &plan);
     let mut report = report(&plan, &study, comparison, &beside);
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
     let is_found = report.is_proven() || plan.rounds == 0 && report.recommended.is_some();
@@ -159,6 +164,7 @@ pub(super) fn plan(arguments: &FindArguments, subject: Subject) -> anyhow::Resul
         attempt_ns: arguments.attempt,
         priority: arguments.priority,
         full: arguments.full,
+        max_spinners: arguments.spinners,
         rounds: arguments.rounds,
         round_ns: arguments.round,
         seed: arguments.seed,
@@ -175,6 +181,7 @@ fn show(progress: &mut StepProgress, now: &ReserveProgress) {
 pub(super) fn doing_in_words(doing: Doing) -> String {
     match doing {
         Doing::Measuring => "looking for the job".to_owned(),
+        Doing::Crowding(count) => format!("as it is beside {}", counted(count, "spinner")),
         Doing::Trying(Setting::AsItWas, number) => format!("trial {number}: as it is"),
         Doing::Trying(Setting::Priority(priority), number) => format!("trial {number}: fifo:{priority}"),
         Doing::Trying(Setting::Reserved(tried), number) => {
@@ -207,6 +214,10 @@ fn report<'a>(
         measured: study.chosen.job,
         job: study.job,
         lateness_ns: study.lateness_ns,
+        spinners: study
+            .spinners
+            .as_ref()
+            .map(|spinners| SpinnersReport { tried: &spinners.tried, fewest: spinners.fewest }),
         trials: &study.trials,
         grid: study.grid,
         takes_ns: plan.takes_ns(study.job.period_ns, study.grid),
@@ -231,6 +242,18 @@ fn report<'a>(
     }
 }
 
+/// What competed with a device, and so many spinners, as options have it.
+fn competitors(device: &DeviceSubject, spinners: u32) -> Vec<String> {
+    let more = (0..spinners).map(|_| Competitor::Spin(Scheduling::Other).to_string());
+    device.competitors.iter().map(ToString::to_string).chain(more).collect()
+}
+
+/// How many spinners competed in the trials.
+fn spinners(plan: &ReservePlan, study: &Reserved) -> u32 {
+    let most = plan.max_spinners.unwrap_or(0);
+    study.spinners.as_ref().map_or(0, |spinners| spinners.fewest.unwrap_or(most))
+}
+
 /// What the user asked the study, worded for the next step.
 fn asked<'a>(arguments: &'a FindArguments, plan: &'a ReservePlan, study: &Reserved) -> ReserveAsked<'a> {
     let subject = match &plan.subject {
@@ -238,7 +261,7 @@ fn asked<'a>(arguments: &'a FindArguments, plan: &'a ReservePlan, study: &Reserv
         Subject::Command(_) => ReserveSubject::Command(&arguments.program),
         Subject::Device(device) => ReserveSubject::Device(
             arguments.device.as_deref().unwrap_or(&device.profile.id),
-            device.competitors.iter().map(ToString::to_string).collect(),
+            competitors(device, spinners(plan, study)),
         ),
     };
     ReserveAsked { subject, thread: format!("^{}$", regex::escape(&study.chosen.name)), words: &plan.command_line }

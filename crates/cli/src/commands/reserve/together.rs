@@ -30,6 +30,9 @@ pub(super) fn run(arguments: &FindArguments, names: &[&str], output: Output) -> 
     if names.len() > MAX_AT_ONCE {
         return Err(Usage(format!("at most {MAX_AT_ONCE} devices work at once here")).into());
     }
+    if arguments.spinners.is_some() {
+        return Err(Usage("--spinners are for one device: name one, or leave them out".to_owned()).into());
+    }
     crate::commands::artifacts::check(arguments.html.as_ref())?;
     let subjects =
         names.iter().map(|name| find::device(arguments, name)).collect::<anyhow::Result<Vec<DeviceSubject>>>()?;
