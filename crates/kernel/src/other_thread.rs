@@ -238,6 +238,11 @@ impl Before {
         name_and_start(self.tid).is_some_and(|(_, started)| started == self.started)
     }
 
+    /// What sorts threads in the order in which they came.
+    pub fn order(&self) -> (u64, u32) {
+        (self.started, self.tid)
+    }
+
     /// Whether both are the same thread: another one may have had its number.
     pub(crate) fn is_same(&self, other: &Before) -> bool {
         (self.tid, self.started) == (other.tid, other.started)
@@ -299,8 +304,7 @@ pub fn is_of_kernel(process: u32) -> bool {
     flags.is_some_and(|flags| flags & OF_KERNEL != 0)
 }
 
-/// The words with which a process was started, each with a zero byte behind it; none of a thread of the kernel. `None` if the
-/// process is gone.
+/// The words with which a process was started, each with a zero byte behind it; none of a thread of the kernel; `None`: it is gone.
 pub fn command_line(process: u32) -> Option<Vec<u8>> {
     std::fs::read(format!("/proc/{process}/cmdline")).ok()
 }

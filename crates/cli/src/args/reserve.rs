@@ -46,6 +46,9 @@ pub(crate) struct ReserveRunArguments {
     /// The threads whose name contains a match for this regular expression [default: the command's first thread]
     #[arg(long, value_name = "REGEX", value_parser = name)]
     pub(crate) thread: Option<Regex>,
+    /// Of those only this one, in the order in which the program started them, from 1 [default: all of them]
+    #[arg(long, value_name = "NUMBER", requires = "thread", value_parser = nth)]
+    pub(crate) nth: Option<usize>,
     /// Exit with 0 if the command did, even if no thread got the reservation
     #[arg(long)]
     pub(crate) ignore_failure: bool,
@@ -142,6 +145,12 @@ fn scheduling(text: &str) -> Result<Scheduling, String> {
         Ok(_) => Err(format!("`{text}` is not a thread: write thread:other or thread:80")),
         Err(error) => Err(error),
     }
+}
+
+/// The place of a thread among those of its name.
+fn nth(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=4_096).contains(number));
+    number.ok_or_else(|| format!("`{text}` is no such place: give 1 for the first, up to 4096"))
 }
 
 fn name(text: &str) -> Result<Regex, String> {

@@ -218,3 +218,27 @@ fn a_limit_on_real_time_priorities_is_one_line_that_says_what_allows_more() {
     let output = command.args(["reserve", "run", "1ms/8ms", "--", "true"]).output().unwrap();
     assert!(code(&output) == 1 && stderr(&output).contains("CAP_SYS_NICE"), "{}", stderr(&output));
 }
+
+/// Of two programs of one name, the second that was started has it alone; without `--nth` both, which is told.
+#[test]
+fn one_of_several_threads_of_a_name_has_it_and_all_of_them_are_told() {
+    requires!("one_of_several_threads_of_a_name_has_it_and_all_of_them_are_told", "deadline reservation");
+    let directory = tempfile::tempdir().unwrap();
+    let script = "sleep 0.6 & echo $! >pids; sleep 0.6 & echo $! >>pids; wait";
+    let of = |nth: &[&str]| {
+        let words =
+            [&["reserve", "run", "1ms/50ms", "-q", "--json", "--thread", "^sleep$"], nth, &["--", "sh", "-c", script]];
+        let output = support::run(directory.path(), &words.concat());
+        (code(&output), support::json(&output))
+    };
+    let (code, answer) = of(&["--nth", "2"]);
+    let pids = std::fs::read_to_string(directory.path().join("pids")).unwrap();
+    let second: u64 = pids.lines().last().unwrap().parse().unwrap();
+    let threads = answer["threads"].as_array().unwrap();
+    let tids: Vec<u64> = threads.iter().map(|thread| thread["tid"].as_u64().unwrap()).collect();
+    assert_eq!((code, tids, &threads[0]["refused"]), (0, vec![second], &serde_json::Value::Null), "{answer}");
+    let (code, answer) = of(&[]);
+    assert_eq!((code, answer["threads"].as_array().unwrap().len()), (0, 2), "{answer}");
+    let told = "sleep: 2 threads of this name had it, each as much; `--nth` names one of them";
+    assert!(answer["verdict"].as_str().unwrap().contains(told), "{answer}");
+}

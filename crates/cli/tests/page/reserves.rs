@@ -45,6 +45,7 @@ fn report(trials: &[Trial]) -> ReserveReport<'_> {
     ReserveReport {
         thread: "loop",
         tid: Some(4_711),
+        nth: None,
         scheduling: "other",
         measured: PeriodicJob {
             period_ns: 10 * MS,

@@ -271,7 +271,13 @@ fn more_attempts(words: &[String]) -> NextStep {
 fn held(report: &ReserveReport<'_>, asked: &ReserveAsked<'_>, words: &[String], reservation: Reservation) -> String {
     let program = words.first().and_then(|program| Path::new(program).file_name());
     let is_first = program.is_some_and(|name| name.to_string_lossy().chars().take(15).eq(report.thread.chars()));
-    let thread = if is_first { String::new() } else { format!(" --thread {}", shell_word(&asked.thread)) };
+    let named = format!(" --thread {}", shell_word(&asked.thread));
+    // The first of a program's threads of its own name is the command's.
+    let thread = match report.nth {
+        Some(1) | None if is_first => String::new(),
+        Some(nth) => format!("{named} --nth {nth}"),
+        None => named,
+    };
     format!("sudo punctual reserve run {}{thread} -- {}", as_option(reservation), command_of(words))
 }
 

@@ -60,6 +60,9 @@ struct ThreadRow<'a> {
     name: &'a str,
     /// `None` for a device.
     tid: Option<u32>,
+    /// Which of the threads with its name it is, in the order in which they came, from 1; `None` if it alone has it, and for the other
+    /// threads.
+    nth: Option<usize>,
     /// How it was scheduled, in words; not given for the other threads.
     scheduling: Option<&'a str>,
     period_ns: u64,
@@ -206,6 +209,7 @@ fn thread<'a>(name: &'a str, tid: Option<u32>, scheduling: Option<&'a str>, job:
     ThreadRow {
         name,
         tid,
+        nth: None,
         scheduling,
         period_ns: job.period_ns,
         jobs: job.jobs,
@@ -250,7 +254,10 @@ impl<'a> ReserveAnswer<'a> {
             verdict: report.verdict(),
             exit_code,
             end: report.end,
-            thread: thread(report.thread, report.tid, Some(report.scheduling), &report.measured),
+            thread: ThreadRow {
+                nth: report.nth,
+                ..thread(report.thread, report.tid, Some(report.scheduling), &report.measured)
+            },
             deadline_ns: report.job.deadline_ns,
             slack_ns: report.slack_ns(),
             lateness_ns: report.lateness_ns,

@@ -18,6 +18,8 @@ pub struct ReserveReport<'a> {
     pub thread: &'a str,
     /// Its number; `None` for a device.
     pub tid: Option<u32>,
+    /// Which of the threads with its name it is, in the order in which they came, from 1; `None` if it alone has it.
+    pub nth: Option<usize>,
     /// How it was scheduled, in words.
     pub scheduling: &'a str,
     /// What it did while it was only observed.

@@ -7,6 +7,7 @@ use crate::layout::{how_often, indented};
 use crate::next_text;
 use crate::verdict::reserve::{run_verdict, undo_verdict};
 use punctual_reserve::{AttemptCounts, Reservation, Trial};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The study as text: the verdict first, the next step last.
@@ -125,6 +126,9 @@ pub(super) fn compared(comparison: &Result<String, &str>, (a, b): (&str, &str), 
 pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
     let mut out = run_verdict(reservation, granted, rows.len());
+    for (name, count) in shared_names(rows) {
+        let _ = write!(out, "\n  {name}: {count} threads of this name had it, each as much; `--nth` names one of them");
+    }
     for row in rows {
         let mut say = |what: String| {
             let _ = write!(out, "\n  {} ({}): {what}", row.name, row.tid);
@@ -139,6 +143,15 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
         }
     }
     out
+}
+
+/// Names that several threads had that were given the reservation, and how many.
+fn shared_names(rows: &[SetRow]) -> Vec<(&str, u64)> {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.refused.is_none()) {
+        *names.entry(&row.name).or_default() += 1;
+    }
+    names.into_iter().filter(|(_, count)| *count > 1).collect()
 }
 
 /// What `reserve undo` did.
@@ -186,6 +199,7 @@ pub(crate) mod tests {
         ReserveReport {
             thread: "loop",
             tid: Some(4_711),
+            nth: None,
             scheduling: "other",
             measured: PeriodicJob {
                 period_ns: PERIOD,
@@ -456,7 +470,8 @@ pub(crate) mod tests {
         let rows = [row(1, 1, 0, None), row(2, 1, 1, None), row(3, 2, 2, None), row(4, 1, 2, Some("it is over"))];
         assert_eq!(
             run_text(Reservation { budget_ns: 2_000_000, period_ns: PERIOD }, &rows),
-            "Reserved 2.00 ms of every 10.0 ms for 3 of 4 threads.\n  loop (2): set anew once, since the kernel did not let it run\n  \
+            "Reserved 2.00 ms of every 10.0 ms for 3 of 4 threads.\n  loop: 3 threads of this name had it, each as much; `--nth` names one \
+             of them\n  loop (2): set anew once, since the kernel did not let it run\n  \
              loop (3): set 2 times, since the program changed its scheduling\n  loop (3): set anew 2 times, since the kernel did not \
              let it run\n  loop (4): it is over\n  loop (4): set anew 2 times, since the kernel did not let it run"
         );

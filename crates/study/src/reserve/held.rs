@@ -1,5 +1,6 @@
 //! A command that runs with a reservation for some of its threads.
 
+use super::namesakes::named;
 use punctual_kernel::budget_use::BudgetUse;
 use punctual_kernel::other_thread::{Before, ThreadScheduling, family, threads_of};
 use punctual_kernel::reservation_watch::{Freed, ReservationWatch, Stuck};
@@ -19,6 +20,8 @@ pub struct HeldPlan {
     pub reservation: Reservation,
     /// Threads whose names this matches, of the command and of what it starts; `None` for only the command's first thread.
     pub thread: Option<Regex>,
+    /// Of those the only one that has it, in the order in which they came, from 1; `None`: each of them.
+    pub nth: Option<usize>,
 }
 
 /// A thread that was given the reservation, or refused it.
@@ -147,9 +150,14 @@ impl Holding<'_> {
     /// Gives the reservation to threads that do not have it.
     fn look(&mut self, command: u32, tell: &mut dyn FnMut(&HeldThread)) {
         let wanted = self.wanted();
-        let tids: Vec<u32> = match &self.plan.thread {
-            None => vec![command],
-            Some(_) => family(command).into_iter().flat_map(threads_of).collect(),
+        let tids: Vec<u32> = match (&self.plan.thread, self.plan.nth) {
+            (None, _) => vec![command],
+            (Some(_), None) => family(command).into_iter().flat_map(threads_of).collect(),
+            (Some(name), Some(nth)) => {
+                let found = named(command, |own| name.is_match(own)).into_iter().nth(nth - 1);
+                self.keep_only(found.as_ref());
+                found.iter().map(|thread| thread.tid).collect()
+            }
         };
         forget_ended(&mut self.known, &tids);
         for tid in tids {
@@ -166,6 +174,12 @@ impl Holding<'_> {
             let refused = wanted.set(tid).err().map(|refused| refused.to_string());
             self.note(before, refused, tell);
         }
+    }
+
+    /// Puts back who had the reservation until others were named, or ended.
+    fn keep_only(&self, chosen: Option<&Before>) {
+        let others = self.known.values().filter(|(before, ..)| chosen.is_none_or(|chosen| chosen.tid != before.tid));
+        others.filter(|(.., refused)| !refused).for_each(|(before, ..)| drop(before.put_back()));
     }
 
     /// Looks how a thread uses its reservation, if it has one.
@@ -244,6 +258,7 @@ mod tests {
             words: vec!["loop".to_owned()],
             reservation: Reservation { budget_ns: 1_000_000, period_ns: 10_000_000 },
             thread: None,
+            nth: None,
         };
         let (tid, watch) = (std::process::id(), ReservationWatch::default());
         let (known, listed) = (BTreeMap::new(), Vec::new());

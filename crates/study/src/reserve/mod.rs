@@ -8,6 +8,7 @@ mod attempts;
 mod device;
 mod followed;
 mod held;
+mod namesakes;
 mod phases;
 mod program;
 mod proof;
@@ -26,6 +27,7 @@ mod watched;
 
 pub use device::DeviceSubject;
 pub use held::{Held, HeldPlan, HeldThread, run};
+pub use namesakes::Nth;
 pub use phases::{PhaseFound, Phased, phased};
 pub use program::Subject;
 pub use proof::{Proof, Round};
@@ -143,6 +145,8 @@ pub enum StudyEnd {
 pub struct Reserved {
     /// The thread, and its job.
     pub chosen: Chosen,
+    /// Which of the program's threads with its name it is; `None` for a device, and of a thread that has ended.
+    pub nth: Option<Nth>,
     /// What a reservation is predicted for: the job's period, how long 99 of 100 jobs take at most, and the deadline.
     /// The remaining one may be the first, which loads its pages, or what the host took.
     pub job: Job,
@@ -181,6 +185,7 @@ impl Reserved {
         Reserved {
             notes: chosen.note.clone().into_iter().collect(),
             chosen,
+            nth: None,
             job,
             lateness_ns,
             spinners: None,
@@ -247,6 +252,8 @@ pub fn find<'a>(
     let (chosen, lateness_ns) = thread::choose(plan, &mut program, observe)?;
     let job = job_of(plan, &chosen);
     let mut study = Reserved::begin(chosen, job, lateness_ns);
+    study.nth = program.nth();
+    study.notes.extend(study.nth.and_then(|nth| nth.in_words(&study.chosen.name)));
     study.refused = refused_at_once(&mut program, &mut study);
     if study.refused.is_some() {
         return Ok((study, None));

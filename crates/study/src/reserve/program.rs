@@ -3,8 +3,9 @@
 use super::attempts::{Beginning, MAX_REPEATS, MadeAgain};
 use super::device::DeviceSubject;
 use super::followed::{Came, Followed, Next};
+use super::namesakes::{Nth, named};
 use super::settings::{self, is_scheduled, reserved, wanted};
-use super::still_there::{has_ended, name_now};
+use super::still_there::{check_process, has_ended, name_now};
 use super::stolen::Stolen;
 use super::stuck::StuckThreads;
 use super::subject::{AttemptPlan, Made, Tried, long_enough};
@@ -14,7 +15,7 @@ use super::{Doing, ReservePlan, ReserveProgress, Running as Going, StudyEnd, end
 use crate::StudyError;
 use crate::running::{GettingReady, Running};
 use punctual_kernel::keeper::Keeper;
-use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family, is_of_kernel};
+use punctual_kernel::other_thread::{Before, PutBack, ThreadScheduling, family};
 use punctual_kernel::reservation_watch::{Stillness, Stuck};
 use punctual_kernel::{Refused, clock, cpus};
 use punctual_load::Load;
@@ -262,6 +263,16 @@ impl<'a> Program<'a> {
         self.wakings.in_words(self.tid, self.process, &|tid| self.has_chosen(tid))
     }
 
+    /// Its threads, and those of what it has started, whose names are wanted.
+    pub(super) fn named(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Before> {
+        named(self.process, is_wanted)
+    }
+
+    /// Which of the program's threads with its name it is; `None` if it has ended.
+    pub(super) fn nth(&self) -> Option<Nth> {
+        Nth::of(self.process, self.tid)
+    }
+
     /// What the thread is named by now; `None` if it has ended.
     pub(super) fn name_now(&self) -> Option<String> {
         name_now(&self.chosen, self.tid)
@@ -389,17 +400,6 @@ fn changed_meanwhile(threads: &[(u32, Job)], settings: &[(u32, ThreadScheduling)
     let (tid, wanted) = settings.iter().find(|(tid, wanted)| is_other(*tid, *wanted))?;
     let refused = Refused::because(format!("keeping {wanted} for thread {tid}"), OVERRULED);
     Some(AllMade::Refused(*tid, refused))
-}
-
-/// Whether there is such a process, and a program runs in it.
-pub(super) fn check_process(process: u32) -> Result<(), StudyError> {
-    Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
-    if is_of_kernel(process) {
-        return Err(StudyError::Setting(format!(
-            "process {process} is a thread of the kernel, whose scheduling is left alone: name a program"
-        )));
-    }
-    Ok(())
 }
 
 impl Tried for Program<'_> {

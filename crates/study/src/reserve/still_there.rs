@@ -1,6 +1,8 @@
-//! Whether threads that were chosen are still there, and what they are named by now.
+//! Whether a process is there, whether threads that were chosen still are, and what they are named by now.
 
-use punctual_kernel::other_thread::Before;
+use crate::StudyError;
+use punctual_kernel::other_thread::{Before, is_of_kernel};
+use punctual_probe::{RunError, Selection};
 
 /// Whether the thread that was chosen by this number has ended: another one may have its number by now.
 pub(super) fn has_ended(chosen: &[Before], tid: u32) -> bool {
@@ -13,6 +15,17 @@ pub(super) fn name_now(chosen: &[Before], tid: u32) -> Option<String> {
     let thread = chosen.iter().find(|chosen| chosen.tid == tid)?;
     let now = Before::of(tid).ok()?;
     thread.is_there().then_some(now.name)
+}
+
+/// Whether there is such a process, and a program runs in it.
+pub(super) fn check_process(process: u32) -> Result<(), StudyError> {
+    Selection::of_processes(vec![process]).check().map_err(RunError::from)?;
+    if is_of_kernel(process) {
+        return Err(StudyError::Setting(format!(
+            "process {process} is a thread of the kernel, whose scheduling is left alone: name a program"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

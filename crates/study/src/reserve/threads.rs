@@ -3,8 +3,9 @@
 //! All threads are chosen first. Their reservations are found one after another, each while those found before have theirs.
 //! Then all threads are measured at once, without and with their reservations, and all of them keep these, or none does.
 
-use super::program::{AllMade, Program, check_process};
+use super::program::{AllMade, Program};
 use super::proof::{compared, recording};
+use super::still_there::check_process;
 use super::subject::Tried as _;
 use super::thread::{self, Chosen};
 use super::together::{Admitted, Member, Together, prove_all};

@@ -210,6 +210,7 @@ fn report<'a>(
     ReserveReport {
         thread: &study.chosen.name,
         tid: study.chosen.tid,
+        nth: study.nth.filter(|nth| nth.of > 1).map(|nth| nth.nth),
         scheduling: &study.chosen.scheduling,
         measured: study.chosen.job,
         job: study.job,

@@ -14,6 +14,7 @@ pub(super) fn run(arguments: &ReserveRunArguments, output: Output) -> anyhow::Re
         words: arguments.program.clone(),
         reservation: arguments.reservation,
         thread: arguments.thread.clone(),
+        nth: arguments.nth,
     };
     let signals = PassedOn::watch();
     let mut is_named = false;
