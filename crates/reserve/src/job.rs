@@ -67,6 +67,16 @@ pub enum NotPeriodic {
     TooFew(usize),
     /// Only this many of a thousand intervals lie within a quarter of the median.
     Irregular(u64),
+    /// So many of its wakeups together make this period, ns, and 99 of 100 times take at most this CPU time, ns: each job waits for
+    /// something within.
+    Parts {
+        /// How many wakeups.
+        parts: usize,
+        /// Their period, ns.
+        period_ns: u64,
+        /// What they take together, ns.
+        work_ns: u64,
+    },
     /// It is periodic, but its jobs have to be done within this time, ns, which is shorter than any reservation's period.
     TooShort(u64),
 }
@@ -74,7 +84,9 @@ pub enum NotPeriodic {
 /// Fewer activations show no period.
 const MIN_JOBS: usize = 20;
 /// This many of a thousand intervals must be like the median.
-const MIN_REGULAR_THOUSANDTHS: u64 = 800;
+pub const MIN_REGULAR_THOUSANDTHS: u64 = 800;
+/// A job in more parts is not looked for.
+const MAX_PARTS: usize = 4;
 
 /// Finds the period in the releases of a thread, in order of time, and what its activations take.
 ///
@@ -95,7 +107,7 @@ pub fn periodic(activations: &[Activation]) -> Result<PeriodicJob, NotPeriodic> 
     let regular = intervals.iter().filter(|&&interval| interval.abs_diff(period_ns) <= period_ns / 4).count();
     let regular_thousandths = (regular * 1_000 / intervals.len()) as u64;
     if regular_thousandths < MIN_REGULAR_THOUSANDTHS {
-        return Err(NotPeriodic::Irregular(regular_thousandths));
+        return Err(in_parts(activations).unwrap_or(NotPeriodic::Irregular(regular_thousandths)));
     }
     let is_one_job = |(index, activation): &(usize, &Activation)| {
         let until_ns = activations.get(index + 1).map_or(activation.finished_ns, |next| next.released_ns);
@@ -116,10 +128,60 @@ pub fn periodic(activations: &[Activation]) -> Result<PeriodicJob, NotPeriodic> 
     })
 }
 
+/// Whether each few wakeups together make a period. They are held to a tenth of it: sums of intervals that differ by chance are alike
+/// more often than these are.
+fn in_parts(activations: &[Activation]) -> Option<NotPeriodic> {
+    (2..=MAX_PARTS).find_map(|parts| {
+        if activations.len() < MIN_JOBS * parts {
+            return None;
+        }
+        let together = activations.windows(parts + 1);
+        let mut periods: Vec<u64> =
+            together.map(|some| some[parts].released_ns.saturating_sub(some[0].released_ns)).collect();
+        periods.sort_unstable();
+        let period_ns = periods[periods.len() / 2].max(1);
+        let regular = periods.iter().filter(|&&period| period.abs_diff(period_ns) <= period_ns / 10).count();
+        let is_regular = (regular * 1_000 / periods.len()) as u64 >= MIN_REGULAR_THOUSANDTHS;
+        let mut work: Vec<u64> =
+            activations.windows(parts).map(|some| some.iter().map(|part| part.executed_ns).sum()).collect();
+        work.sort_unstable();
+        let work_ns = work[((work.len() - 1) * 990).div_ceil(1_000)];
+        is_regular.then_some(NotPeriodic::Parts { parts, period_ns, work_ns })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use punctual_random::Random;
+
+    #[test]
+    fn wakeups_that_make_a_period_together_are_parts_of_a_job_and_uneven_ones_are_none() {
+        let at = |released_ns, executed_ns| Activation {
+            released_ns,
+            latency_ns: 0,
+            finished_ns: released_ns + executed_ns,
+            executed_ns,
+        };
+        let mut random = Random(7);
+        // A server of sound wakes at its timer, and again when its client has answered.
+        let of_two: Vec<Activation> = (0..200)
+            .flat_map(|number| {
+                let begins = number * 5_333_333;
+                [at(begins, 40_000), at(begins + 300_000 + random.below(100_000), 60_000)]
+            })
+            .collect();
+        assert_eq!(periodic(&of_two), Err(NotPeriodic::Parts { parts: 2, period_ns: 5_333_333, work_ns: 100_000 }));
+        // Intervals that differ by half, by chance: their sums are no period.
+        let mut now = 0;
+        let uneven: Vec<Activation> = (0..400)
+            .map(|_| {
+                now += 500_000 + random.below(1_000_000);
+                at(now, 10_000)
+            })
+            .collect();
+        assert!(matches!(periodic(&uneven), Err(NotPeriodic::Irregular(_))), "{:?}", periodic(&uneven));
+    }
 
     fn thread(period_ns: u64, jitter_ns: u64, count: u64, random: &mut Random) -> Vec<Activation> {
         (0..count)

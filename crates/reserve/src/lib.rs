@@ -48,7 +48,7 @@ pub use counts::{AttemptCounts, Jobs};
 pub use fewest::Fewest;
 pub use grid::{MAX_SHARE_THOUSANDTHS, MIN_PERIOD_NS, grid, with_margin};
 pub use habits::Habits;
-pub use job::{Activation, Job, NotPeriodic, PeriodicJob, Work, periodic};
+pub use job::{Activation, Job, MIN_REGULAR_THOUSANDTHS, NotPeriodic, PeriodicJob, Work, periodic};
 pub use predict::{by_rule, by_supply};
 pub use reservation::Reservation;
 pub use search::{Class, Search, Step};

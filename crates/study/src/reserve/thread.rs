@@ -6,9 +6,12 @@ use super::subject::Tried as _;
 use super::{Doing, ReservePlan, ReserveProgress, StudyEnd, Subject};
 use crate::StudyError;
 use punctual_kernel::other_thread::{Before, ThreadScheduling};
+use punctual_kernel::stat_line::StatLine;
 use punctual_probe::Selection;
 use punctual_recording::{agreeing, counted, format_ns};
-use punctual_reserve::{Activation, MIN_PERIOD_NS, NotPeriodic, PeriodicJob, Setting, periodic};
+use punctual_reserve::{
+    Activation, MIN_PERIOD_NS, MIN_REGULAR_THOUSANDTHS, NotPeriodic, PeriodicJob, Setting, periodic,
+};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -58,7 +61,17 @@ struct Unfit {
     /// How late its wakeups were without waiting for the CPU, at most, ns.
     lateness_ns: u64,
     scheduling: ThreadScheduling,
+    /// Whether it was running, or waited for a CPU, when this was looked at.
+    wants_cpu: bool,
     why: NotPeriodic,
+}
+
+impl Unfit {
+    fn of(before: &Before, (activations, lateness_ns): (usize, u64), why: NotPeriodic) -> Unfit {
+        let (name, scheduling) = (before.name.clone(), before.scheduling);
+        let wants_cpu = StatLine::of_thread(before.tid).and_then(|line| line.state()) == Some('R');
+        Unfit { name, activations, lateness_ns, scheduling, wants_cpu, why }
+    }
 }
 
 /// What each thread did, by its number, and how late its wakeups were without waiting for the CPU, at most, ns.
@@ -88,8 +101,7 @@ pub(super) fn choose(
         match periodic(&activations).and_then(|job| long_enough(plan, job)) {
             Ok(job) => found.push((before, job, lateness_ns)),
             Err(why) => {
-                let (name, scheduling) = (before.name.clone(), before.scheduling);
-                let thread = Unfit { name, activations: activations.len(), lateness_ns, scheduling, why };
+                let thread = Unfit::of(&before, (activations.len(), lateness_ns), why);
                 unfit.push((before, thread));
             }
         }
@@ -97,6 +109,7 @@ pub(super) fn choose(
     let load = |job: &PeriodicJob| job.work.median_ns as f64 / job.period_ns as f64;
     found.sort_by(|one, other| load(&other.1).total_cmp(&load(&one.1)));
     if found.is_empty() {
+        unfit.extend(never_slept(plan, program, &unfit));
         return starved(plan, program, (unfit, ended), observe);
     }
     let (chosen, job, lateness_ns) = found.remove(0);
@@ -143,8 +156,19 @@ fn watch(
     }
 }
 
+/// Threads that may be meant and want a CPU, but never slept while they were watched: a loop that is always behind does not.
+fn never_slept(plan: &ReservePlan, program: &Program<'_>, woke: &[(Before, Unfit)]) -> Vec<(Before, Unfit)> {
+    let is_meant = |name: &str| plan.thread.as_ref().is_none_or(|wanted| wanted.is_match(name));
+    let others = program
+        .named(is_meant)
+        .into_iter()
+        .filter(|thread| !program.has_chosen(thread.tid) && woke.iter().all(|(woken, _)| woken.tid != thread.tid));
+    let unfit = others.map(|thread| (Unfit::of(&thread, (0, 0), NotPeriodic::TooFew(0)), thread));
+    unfit.filter(|(unfit, _)| unfit.wants_cpu).map(|(unfit, thread)| (thread, unfit)).take(MAX_STARVED).collect()
+}
+
 /// No thread is periodic as it is. A loop that others keep from the CPU skips periods, or does the jobs of several in one
-/// go: those that woke most often are tried at the priority, at which nothing ordinary does that. So many more have ended.
+/// go, or never sleeps: those that woke most often are tried at the priority, at which nothing ordinary does that. So many more have ended.
 fn starved(
     plan: &ReservePlan,
     program: &mut Program<'_>,
@@ -174,9 +198,14 @@ fn starved(
             is_at_least: false,
             others: Vec::new(),
             note: Some(format!(
-                "As it was, `{}` woke too irregularly to show a period, as a thread does that others keep from the CPU. Its period \
-                 and its work were measured at fifo:{}.",
-                thread.name, plan.priority
+                "As it was, `{}` {}, as a thread does that others keep from the CPU. Its period and its work were measured at fifo:{}.",
+                thread.name,
+                match thread.why {
+                    NotPeriodic::TooFew(0) => "never slept",
+                    NotPeriodic::TooFew(_) => "woke too seldom to show a period",
+                    _ => "woke too irregularly to show a period",
+                },
+                plan.priority
             )),
         };
         return Ok((chosen, thread.lateness_ns));
@@ -187,7 +216,12 @@ fn starved(
 
 /// Whether the priority may show a period of this thread.
 fn may_be_starved(thread: &Unfit, priority: u32) -> bool {
-    matches!(thread.why, NotPeriodic::Irregular(_)) && !thread.scheduling.is_at_least(priority)
+    let is_behind = match thread.why {
+        NotPeriodic::Irregular(_) => true,
+        NotPeriodic::TooFew(_) => thread.wants_cpu,
+        NotPeriodic::Parts { .. } | NotPeriodic::TooShort(_) => false,
+    };
+    is_behind && !thread.scheduling.is_at_least(priority)
 }
 
 /// The thread's job when nothing ordinary keeps it from the CPU: a starved thread does two jobs in one go. Otherwise
@@ -210,7 +244,12 @@ fn by_itself(
         let own = followed.activations.iter().filter(|(of, ..)| *of == tid).map(|(_, activation, _)| *activation);
         activations.extend(own.take(MAX_ACTIVATIONS - activations.len()));
         let progress = ReserveProgress { doing: Doing::Measuring, elapsed: followed.elapsed, duration };
-        if observe(&progress) { Next::Go } else { Next::Stop }
+        match observe(&progress) {
+            // It is no loop that was starved: nothing keeps it from sleeping now, and it would take the CPU for nothing.
+            true if activations.is_empty() && followed.elapsed > duration / 8 => Next::Enough,
+            true => Next::Go,
+            false => Next::Stop,
+        }
     })?;
     program.put_back();
     if end == StudyEnd::Interrupted {
@@ -254,6 +293,12 @@ fn none_woke(wanted: &str, measured: &str, ended: usize) -> String {
 
 /// Why the thread that woke most often will not do.
 fn nearest(thread: &Unfit, measured: &str, priority: u32, is_irregular: bool) -> String {
+    if thread.activations == 0 {
+        return format!(
+            "`{}` never slept in {measured}: others keep it from the CPU, or it has no period; start it under `chrt -f {priority}`",
+            thread.name
+        );
+    }
     let often = |what: String| format!("`{}` woke most often, {} times{what}", thread.name, thread.activations);
     match thread.why {
         NotPeriodic::TooFew(_) => {
@@ -269,14 +314,31 @@ fn nearest(thread: &Unfit, measured: &str, priority: u32, is_irregular: bool) ->
                 false => String::new(),
             };
             let percent = share / 10;
-            often(format!(", but only {percent} % of its intervals are within a quarter of their median{nor}"))
+            let enough = MIN_REGULAR_THOUSANDTHS / 10;
+            often(format!(
+                ", but only {percent} % of its intervals are within a quarter of their median, where {enough} % show a period{nor}"
+            ))
         }
+        NotPeriodic::Parts { parts, period_ns, work_ns } => in_parts(thread, (parts, period_ns, work_ns)),
         NotPeriodic::TooShort(within_ns) => often(format!(
             ", but has to be done within {} of each, and no reservation is tried whose period is shorter than {}",
             format_ns(within_ns),
             format_ns(MIN_PERIOD_NS)
         )),
     }
+}
+
+/// Why a thread whose job waits within has no trials, and which reservation holds its work: a tenth more than that.
+fn in_parts(thread: &Unfit, (parts, period_ns, work_ns): (usize, u64, u64)) -> String {
+    let budget = format_ns(work_ns + work_ns / 10).replace(' ', "");
+    let (period, name) = (format_ns(period_ns), &thread.name);
+    format!(
+        "`{name}` woke most often, and each {parts} of its wakeups together make {period} and take up to {}: it waits within its job, \
+         and trials need jobs of one wakeup. `punctual reserve run {budget}/{} --thread '^{name}$' -- COMMAND` gives it a reservation \
+         for as much without a trial",
+        format_ns(work_ns),
+        period.replace(' ', "")
+    )
 }
 
 #[cfg(test)]
@@ -310,7 +372,7 @@ mod tests {
     }
 
     fn unfit(why: NotPeriodic, scheduling: ThreadScheduling) -> Unfit {
-        Unfit { name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, why }
+        Unfit { name: "loop".to_owned(), activations: 19, lateness_ns: 0, scheduling, wants_cpu: false, why }
     }
 
     /// Only for a thread that the priority changes, and whose wakeups come unevenly.
@@ -326,6 +388,11 @@ mod tests {
         for (why, scheduling, expected) in cases {
             assert_eq!(may_be_starved(&unfit(why, scheduling), 50), expected, "{why:?} {scheduling}");
         }
+        // One that wants a CPU while it is looked at may be behind all the time.
+        let behind =
+            |scheduling| Unfit { wants_cpu: true, activations: 0, ..unfit(NotPeriodic::TooFew(0), scheduling) };
+        assert!(may_be_starved(&behind(low), 50) && !may_be_starved(&behind(high), 50));
+        assert!(nearest(&behind(low), "4.00 s", 50, false).starts_with("`loop` never slept in 4.00 s: others keep it"));
     }
 
     #[test]
@@ -339,8 +406,8 @@ mod tests {
     #[test]
     fn who_woke_most_often_is_named_with_what_to_do() {
         let (low, high) = (ThreadScheduling::fifo(10), ThreadScheduling::fifo(50));
-        let irregular =
-            "`loop` woke most often, 19 times, but only 61 % of its intervals are within a quarter of their median";
+        let irregular = "`loop` woke most often, 19 times, but only 61 % of its intervals are within a quarter of their median, where 80 % show a \
+             period";
         let few = "`loop` woke most often, 19 times in 4.00 s: measure longer with --measure";
         let cases = [
             (NotPeriodic::Irregular(610), high, false, irregular.to_owned()),
@@ -355,6 +422,10 @@ mod tests {
                 format!("{few}; if others keep it from the CPU, start it under `chrt -f 50`"),
             ),
         ];
+        let parts = NotPeriodic::Parts { parts: 2, period_ns: 5_333_333, work_ns: 100_000 };
+        let said = nearest(&unfit(parts, low), "4.00 s", 50, false);
+        assert!(said.contains("each 2 of its wakeups together make 5.33 ms and take up to 100 us: it waits"), "{said}");
+        assert!(said.contains("`punctual reserve run 110us/5.33ms --thread '^loop$' -- COMMAND`"), "{said}");
         for (why, scheduling, is_irregular, expected) in cases {
             assert_eq!(nearest(&unfit(why, scheduling), "4.00 s", 50, is_irregular), expected);
         }
