@@ -1,6 +1,6 @@
 //! The fewest of something that are too many.
 
-/// The search for the fewest that are too many: it doubles their number until they are, and halves what is left.
+/// The search for the fewest that are too many: it tries none, doubles their number until they are, and halves what is left.
 ///
 /// Assumes that more are never better.
 #[derive(Debug, Clone, Copy)]
@@ -8,21 +8,23 @@ pub struct Fewest {
     /// No more are tried.
     most: u32,
     /// So many were not too many.
-    borne: u32,
+    borne: Option<u32>,
     too_many: Option<u32>,
 }
 
 impl Fewest {
-    /// None are not too many; at most so many are tried.
+    /// At most so many are tried.
     pub fn up_to(most: u32) -> Fewest {
-        Fewest { most, borne: 0, too_many: None }
+        Fewest { most, borne: None, too_many: None }
     }
 
     /// How many to try next; `None` if the answer is known.
     pub fn next(&self) -> Option<u32> {
-        match self.too_many {
-            Some(too_many) => (too_many - self.borne > 1).then(|| self.borne + (too_many - self.borne) / 2),
-            None => (self.borne < self.most).then(|| (2 * self.borne).clamp(1, self.most)),
+        match (self.borne, self.too_many) {
+            (None, None) => Some(0),
+            (None, Some(_)) => None,
+            (Some(borne), None) => (borne < self.most).then(|| (2 * borne).clamp(1, self.most)),
+            (Some(borne), Some(too_many)) => (too_many - borne > 1).then(|| borne + (too_many - borne) / 2),
         }
     }
 
@@ -30,7 +32,7 @@ impl Fewest {
     pub fn tell(&mut self, are_too_many: bool) {
         match self.next() {
             Some(tried) if are_too_many => self.too_many = Some(tried),
-            Some(tried) => self.borne = tried,
+            Some(tried) => self.borne = Some(tried),
             None => {}
         }
     }
@@ -48,17 +50,17 @@ mod tests {
     #[test]
     fn the_fewest_that_are_too_many_are_found_in_few_trials() {
         for most in 1..=64 {
-            for too_many in 1..=most + 2 {
+            for too_many in 0..=most + 2 {
                 let (mut search, mut tried) = (Fewest::up_to(most), Vec::new());
                 while let Some(number) = search.next() {
-                    assert!((1..=most).contains(&number) && !tried.contains(&number), "{tried:?}, {number}");
+                    assert!((0..=most).contains(&number) && !tried.contains(&number), "{tried:?}, {number}");
                     tried.push(number);
                     search.tell(number >= too_many);
                 }
                 assert_eq!(search.found(), (too_many <= most).then_some(too_many), "{tried:?}");
-                assert!(tried.len() <= 13, "{tried:?}");
+                assert!(tried.len() <= 14, "{tried:?}");
                 // The one below was tried, unless there is none.
-                assert!(search.found().is_none_or(|found| found == 1 || tried.contains(&(found - 1))), "{tried:?}");
+                assert!(search.found().is_none_or(|found| found == 0 || tried.contains(&(found - 1))), "{tried:?}");
             }
         }
     }

@@ -3,7 +3,6 @@
 use super::counts::{MAY_HAVE_FAILED, are_in_a_row, late_jobs};
 use super::later::Later;
 use super::plane::Plane;
-use super::spinners::SpinnersReport;
 use super::words::{in_words, setting_in_words};
 use crate::NextStep;
 use crate::layout::thousandths;
@@ -64,6 +63,15 @@ pub struct ReserveReport<'a> {
     pub directory: &'a Path,
     /// What to run next.
     pub next: Vec<NextStep>,
+}
+
+/// What became of a device as it was beside spinners at normal priority.
+#[derive(Debug, Clone, Copy)]
+pub struct SpinnersReport<'a> {
+    /// So many on its CPU, and what trying them showed.
+    pub tried: &'a [(u32, Trial)],
+    /// The fewest beside which every attempt failed; `None` if not even the most did that.
+    pub fewest: Option<u32>,
 }
 
 /// Before and with a reservation, in turn.

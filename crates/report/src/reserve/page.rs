@@ -1,9 +1,8 @@
 //! A reservation as a page: the plane of period and budget, what was tried on it and what was predicted.
 
 use super::counts::Columns;
-use super::model::ReserveReport;
+use super::model::{ReserveReport, SpinnersReport};
 use super::plane::{cells, drawn, headings, trials};
-use super::spinners::SpinnersReport;
 use super::standing::standing_answer;
 use super::text::{BYSTANDER, OWN, sides};
 use super::words::beside;

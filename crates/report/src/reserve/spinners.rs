@@ -1,22 +1,13 @@
 //! How many spinners at normal priority a device bore as it was, and what a reservation and one a step below it did beside these.
 
 use super::counts::Columns;
-use super::model::ReserveReport;
+use super::model::{ReserveReport, SpinnersReport};
 use super::plane::{cells, headings};
 use super::words::{class_in_words, in_words, shown_in_words};
 use crate::layout::indented;
 use punctual_recording::counted;
 use punctual_reserve::{Reservation, Setting, Trial};
 use std::fmt::Write as _;
-
-/// What became of a device as it was beside spinners at normal priority.
-#[derive(Debug, Clone, Copy)]
-pub struct SpinnersReport<'a> {
-    /// So many on its CPU, and what trying them showed.
-    pub tried: &'a [(u32, Trial)],
-    /// The fewest beside which every attempt failed; `None` if not even the most did that.
-    pub fewest: Option<u32>,
-}
 
 /// `3 of 3 attempts succeeded`.
 fn succeeded(trial: &Trial) -> String {
@@ -45,12 +36,16 @@ impl SpinnersReport<'_> {
                 counted(most, "spinner")
             );
         };
-        let mut said = format!(
-            "As it was ({scheduling}) every attempt fails beside {} at normal priority, the fewest that do so",
-            counted(fewest, "spinner")
-        );
+        let mut said = match fewest {
+            0 => format!("As it was ({scheduling}) every attempt fails without a spinner, so none was added"),
+            _ => format!(
+                "As it was ({scheduling}) every attempt fails beside {} at normal priority, the fewest that do so",
+                counted(fewest, "spinner")
+            ),
+        };
         if let Some((_, trial)) = self.tried.iter().find(|(count, _)| *count + 1 == fewest) {
-            let _ = write!(said, "; beside {} {}", fewest - 1, succeeded(trial));
+            let fewer = if fewest == 1 { "without it".to_owned() } else { format!("beside {}", fewest - 1) };
+            let _ = write!(said, "; {fewer}, {}", succeeded(trial));
         }
         said.push('.');
         let found = report.found.and_then(|found| {
@@ -58,8 +53,9 @@ impl SpinnersReport<'_> {
             Some((found, report.trials.iter().find(is_found)?))
         });
         if let Some((found, trial)) = found {
-            let _ =
-                write!(said, " Beside them {} held: {}", in_words(found.budget_ns, found.period_ns), succeeded(trial));
+            let beside = if fewest == 0 { "" } else { "Beside them " };
+            let what = in_words(found.budget_ns, found.period_ns);
+            let _ = write!(said, " {beside}{what} held: {}", succeeded(trial));
             if let Some((below, trial)) = step_below(report.trials, found) {
                 let (what, class) = (in_words(below.budget_ns, below.period_ns), class_in_words(trial.class()));
                 let _ = write!(said, "; one step below, {what} was {class}: {}", succeeded(trial));
@@ -133,7 +129,7 @@ mod tests {
             beside: "3 spin:normal on each CPU",
             ..report(&trials)
         };
-        let note = "As it was (other) every attempt fails beside 3 spinners at normal priority, the fewest that do so; beside 2 1 of 1 \
+        let note = "As it was (other) every attempt fails beside 3 spinners at normal priority, the fewest that do so; beside 2, 1 of 1 \
                     attempt succeeded. Beside them 2.09 ms of every 10.0 ms held: 1 of 1 attempt succeeded; one step below, 1.99 ms of \
                     every 10.0 ms was insufficient: 0 of 1 attempt succeeded.";
         let said = text(&study);
@@ -141,6 +137,11 @@ mod tests {
         assert!(said.contains("  4  0 of 1    insufficient"), "{said}");
         let page = html(&study, None);
         assert!(page.contains(note) && page.contains("<caption>Beside spinners</caption>"), "{page}");
+        let at_once = [(0, trial(Setting::AsItWas, 90))];
+        let at_once = SpinnersReport { tried: &at_once, fewest: Some(0) };
+        let said = text(&ReserveReport { spinners: Some(at_once), ..report(&trials) });
+        let note = "note: As it was (other) every attempt fails without a spinner, so none was added. 2.09 ms of every 10.0 ms held";
+        assert!(said.contains(note), "{said}");
         let none = ReserveReport { spinners: Some(SpinnersReport { tried: &tried[..2], fewest: None }), ..study };
         assert!(text(&none).contains("note: Not even 2 spinners at normal priority made every attempt fail"));
     }

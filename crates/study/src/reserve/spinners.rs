@@ -15,7 +15,7 @@ pub struct Spinners {
     pub fewest: Option<u32>,
 }
 
-/// Finds the fewest spinners beside which every attempt with the device as it was fails, up to so many. They then compete with it in
+/// Finds the fewest spinners, or none, beside which every attempt with the device as it was fails, up to so many. They then compete with it in
 /// all that follows, or if none are enough, the most do.
 pub(super) fn add(
     plan: &ReservePlan,
@@ -50,7 +50,7 @@ pub(super) fn add(
     if study.end == StudyEnd::Finished {
         spinners.fewest = search.found();
         runs.compete_with(spinners.fewest.unwrap_or(most));
+        study.spinners = Some(spinners);
     }
-    study.spinners = Some(spinners);
     Ok(())
 }

@@ -56,7 +56,8 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<u
     let (study, running) = result?;
     let comparison = study.proof.as_ref().map(|proof| proof.comparison.as_ref().map(comparison_verdict));
     let competitors: Vec<String> = arguments.competitor.iter().map(ToString::to_string).collect();
-    let crowd = study.spinners.as_ref().map(|_| format!("{} spin:normal on each CPU", spinners(&plan, &study)));
+    let crowd = Some(spinners(&plan, &study)).filter(|count| *count > 0);
+    let crowd = crowd.map(|count| format!("{count} spin:normal on each CPU"));
     let beside = super::added(&competitors.into_iter().chain(crowd).collect::<Vec<String>>(), &plan);
     let mut report = report(&plan, &study, comparison, &beside);
     report.next = after_reserve(&report, &asked(arguments, &plan, &study));
