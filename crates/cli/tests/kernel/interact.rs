@@ -219,6 +219,8 @@ fn limits_scripts_and_programs_that_are_not_there_have_their_exit_codes() {
     assert!(code(&missing) == 1 && stderr(&missing).contains("/no/such/program"), "{}", stderr(&missing));
     assert_eq!(stderr(&missing).lines().count(), 1, "{}", stderr(&missing));
     assert!(!directory.path().join("d.punctual").exists(), "a program that never ran left a recording");
+    let paces = ["interact", "-q", "--no-bpf", "--pace", "human,full", "-o", "both", "--", "/no/such/program"];
+    assert!(code(&at(&paces)) == 1 && !directory.path().join("both").exists(), "directories of no recordings are left");
     // A program that ends at once: whatever is known about it is kept and reported.
     let ended = at(&["interact", "-q", "--no-bpf", "--script", "x.toml", "-o", "e.punctual", "--", "true"]);
     assert!(stdout(&ended).contains("the program ended with code 0 before the script did"), "{}", stdout(&ended));

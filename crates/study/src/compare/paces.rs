@@ -56,9 +56,20 @@ pub fn type_at_paces(
     observe: &mut dyn FnMut(Turn, &InteractProgress<'_>) -> Step,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<AtPaces, InteractError> {
-    for side in 0..plan.paces.len() {
-        Directory::make(&plan.directory_of(side))?;
-    }
+    let whole = Directory::make(&plan.directory)?;
+    let [one, other] = plan.paces.map(|pace| whole.below(pace.name()));
+    let sides = [one?, other?];
+    let found = type_in_turn(plan, observe, interrupted);
+    // Of a program that never ran, nothing is left.
+    sides.iter().chain([&whole]).for_each(Directory::discard_if_empty);
+    found
+}
+
+fn type_in_turn(
+    plan: &PacesPlan,
+    observe: &mut dyn FnMut(Turn, &InteractProgress<'_>) -> Step,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<AtPaces, InteractError> {
     let mut found = AtPaces { made: Default::default(), trouble: None };
     for turn in Turn::all(plan.repeats, plan.paces.len(), plan.plan.seed) {
         if interrupted() {
