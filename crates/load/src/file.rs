@@ -1,6 +1,7 @@
 //! Load files: how to describe a load of real programs. Format: docs/loads.md.
 
 use crate::packages::Packages;
+use crate::scenario::{AsLoad, Scenario};
 use crate::score::LineScore;
 use punctual_recording::{BareUnit, is_control, parse_duration};
 use serde::{Deserialize, Deserializer};
@@ -21,6 +22,8 @@ pub struct LoadFile {
     pub about: String,
     /// Hours of a person's use that an hour of it stands for, times 1,000.
     pub compression_thousandths: Option<u64>,
+    /// Why that is not known, if it ought to be.
+    pub note: Option<String>,
     /// How long it runs before the measurement begins.
     pub warm_up: Duration,
     /// A shell script that is run before the commands, in the directory that is made for the load.
@@ -87,7 +90,9 @@ struct Written {
     packages: Packages,
     #[serde(default)]
     files: BTreeMap<String, String>,
+    #[serde(default)]
     command: Vec<WrittenCommand>,
+    scenario: Option<Scenario>,
 }
 
 #[derive(Deserialize)]
@@ -150,23 +155,24 @@ impl LoadFile {
                 return Err(wrong(format!("files: `{path}` is not within the load's own directory")));
             }
         }
-        if written.command.is_empty() {
-            return Err(wrong("it has no command: write at least one [[command]]".to_owned()));
-        }
-        let mut commands: Vec<FileCommand> = Vec::new();
-        for command in written.command {
-            let command = checked(command).map_err(wrong)?;
-            if commands.iter().any(|other| other.name == command.name) {
-                return Err(wrong(format!("two commands are named `{}`", command.name)));
+        let scenario = written.scenario.map(|scenario| scenario.as_load(Path::new(file))).transpose().map_err(wrong)?;
+        let commands = match &scenario {
+            Some(_) if !written.command.is_empty() || compression_thousandths.is_some() => {
+                let what = "with a [scenario] it has no [[command]], and its compression is measured";
+                return Err(wrong(what.to_owned()));
             }
-            commands.push(command);
-        }
+            Some(scenario) => vec![scenario.command.clone()],
+            None => all_checked(written.command).map_err(wrong)?,
+        };
+        let measured = scenario.as_ref().and_then(|scenario| scenario.compression.clone().ok());
+        let compression_thousandths = compression_thousandths.or(measured);
         Ok(LoadFile {
             name: name.to_owned(),
             path: None,
             text: text.to_owned(),
             about: written.about,
             compression_thousandths,
+            note: scenario.as_ref().and_then(AsLoad::note),
             warm_up,
             prepare: written.prepare,
             needs: written.needs,
@@ -192,6 +198,21 @@ impl LoadFile {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         Ok(LoadFile { path: Some(shown.clone()), ..LoadFile::parse(&shown, &name, &text)? })
     }
+}
+
+fn all_checked(written: Vec<WrittenCommand>) -> Result<Vec<FileCommand>, String> {
+    if written.is_empty() {
+        return Err("it has no command: write at least one [[command]], or a [scenario]".to_owned());
+    }
+    let mut commands: Vec<FileCommand> = Vec::new();
+    for command in written {
+        let command = checked(command)?;
+        if commands.iter().any(|other| other.name == command.name) {
+            return Err(format!("two commands are named `{}`", command.name));
+        }
+        commands.push(command);
+    }
+    Ok(commands)
 }
 
 fn thousandths(compression: f64) -> Result<u64, String> {
@@ -245,6 +266,9 @@ mod tests {
         assert!(refusal(&SMALL.replace("100ms", "soon")).starts_with("mine.toml:5: `soon` is not a duration"));
         assert!(refusal("about = \"x\"\ncommand = []\n").contains("no command"));
         assert!(refusal("about = \"x\"\n").contains("command"));
+        let scenario = "[scenario]\nscript = \"vim\"\nprogram = [\"vim\"]\n";
+        assert!(refusal(&format!("{SMALL}{scenario}")).contains("it has no [[command]]"));
+        assert!(refusal(&format!("about = \"x\"\n{scenario}speed = 3\n")).contains("unknown field `speed`"));
         assert!(refusal(&format!("compression = 0\n{SMALL}")).contains("compression"));
         assert!(refusal(&format!("{SMALL}repeat = false\n")).contains("pace"));
         assert!(refusal(&format!("{SMALL}score = {{ unit = \"x\", match = '(' }}\n")).contains("score"));

@@ -5,7 +5,8 @@
 //!
 //! * the artificial classes ([`Class`]) run `stress-ng` if it is installed, and otherwise a small load built into
 //!   this program ([`built_in`]), one process per class, bounded in number, memory, disk space and time;
-//! * [`LoadFile`]s run real programs: those of [`shipped`], and the user's own;
+//! * [`LoadFile`]s run real programs: those of [`shipped`], and the user's own; a `scenario` in one is typed by this
+//!   program itself;
 //! * job files of stress-ng.
 //!
 //! [`packages`] says what installs the programs that these need.
@@ -17,6 +18,7 @@ mod class;
 mod file;
 mod machine;
 pub mod packages;
+mod scenario;
 pub mod score;
 pub mod shipped;
 mod source;
@@ -229,10 +231,12 @@ impl Load {
             script: file.prepare.clone(),
         });
         let before = self.commands.len();
+        self.notes.extend(file.note.clone());
         for command in &file.commands {
+            let run = scenario::with_own_program(&command.run, &machine.own_program);
             self.commands.push(LoadCommand {
                 name: command.name.clone(),
-                words: ["/bin/sh", "-c", &command.run].map(str::to_owned).to_vec(),
+                words: ["/bin/sh", "-c", &run].map(str::to_owned).to_vec(),
                 quiet: true,
                 ends_measurement: false,
                 repeat: command.repeat,

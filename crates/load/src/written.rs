@@ -54,7 +54,7 @@ impl Source {
 }
 
 /// A word quoted for a shell, whatever it contains.
-fn for_the_shell(word: &str) -> String {
+pub(crate) fn for_the_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
