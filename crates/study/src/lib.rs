@@ -36,7 +36,7 @@ pub mod sweep;
 pub mod timers;
 
 pub use check::{Check, CheckPlan, Part, check, judge, usual_devices};
-pub use compare::inputs::{are_of_inputs, open_input_side};
+pub use compare::inputs::{are_of_inputs, open_input_side, open_input_sides};
 pub use compare::paces::{AtPaces, PacesPlan, type_at_paces};
 pub use compare::{Alternated, Alternation, SidePlan, Turn, alternate, open_side, side_directory};
 pub use error::StudyError;

@@ -5,6 +5,7 @@
 //! ratios, standing and verdict work as for wakeups. No input is judged by itself: what makes whole runs differ makes
 //! all inputs of a run differ.
 
+mod by_hand;
 mod compare;
 mod comparison;
 mod figures;
@@ -14,6 +15,7 @@ mod sides;
 #[cfg(test)]
 mod tests;
 
+pub use by_hand::as_by_hand;
 pub use compare::compare_inputs;
 pub use comparison::{FigureComparison, GroupComparison, GroupSide, InputComparison, InputSide, InputSummary};
 pub use figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};

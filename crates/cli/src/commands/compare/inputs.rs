@@ -7,7 +7,7 @@ use crate::output::{self, Output, Usage};
 use punctual_comparison::interact::{InputComparison, InputSide, compare_inputs};
 use punctual_recording::printable_path;
 use punctual_report::interact::compare::{CompareInteractAnswer, interact_comparison_page, interact_comparison_text};
-use punctual_study::open_input_side;
+use punctual_study::open_input_sides;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Output) -> anyhow::Result<u8> {
@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &CompareArguments, sides: &[Written], output: Outpu
     let first = [a, b].map(|side| side.paths.first().map(|path| printable_path(path)).unwrap_or_default());
     let directories = directories(&arguments.sides, [&a.paths[..], &b.paths[..]]);
     let directories = [0, 1].map(|side| directories.get(side).cloned().flatten());
-    let (a, b) = (open_input_side(&a.name, &a.paths)?, open_input_side(&b.name, &b.paths)?);
+    let [a, b] = open_input_sides([(&a.name[..], &a.paths[..]), (&b.name[..], &b.paths[..])])?;
     let comparison = compare_inputs(&a, &b)?;
     let code = if arguments.exit_code { super::outcome_code(comparison.standing, comparison.outcome) } else { 0 };
     show(&Compared {

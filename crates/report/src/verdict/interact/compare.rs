@@ -6,7 +6,7 @@ use crate::verdict::compare::wanting;
 use punctual_blame::Kind;
 use punctual_comparison::interact::{FigureComparison, GroupComparison, InputComparison, Parts};
 use punctual_comparison::{Outcome, Overall, Standing, WORTH_THE_NAME};
-use punctual_recording::{START, agreeing, counted, format_ns, grouped};
+use punctual_recording::{OWN_PACE, START, agreeing, counted, format_ns, grouped};
 
 /// How many kinds the verdict mentions.
 const SPOKEN: usize = 3;
@@ -24,7 +24,7 @@ const WIDE: f64 = 2.0;
 
 /// The verdict. It says *worse* and *better* only of systems.
 pub(crate) fn inputs_verdict(comparison: &InputComparison) -> String {
-    let mut words = died(comparison) + &at_paces(comparison);
+    let mut words = died(comparison) + &at_paces(comparison) + &by_hand(comparison);
     if comparison.kinds.is_empty() {
         return words + "No kind of input was seen often enough at both paces to be compared.";
     }
@@ -78,6 +78,26 @@ fn at_paces(comparison: &InputComparison) -> String {
         format!("{at} needed {needed} for each and took {together} of {all} together with a later one{seen}. ")
     });
     told.concat()
+}
+
+/// Which kinds of input are alike whether a person or a script makes them, with a space after it.
+fn by_hand(comparison: &InputComparison) -> String {
+    let is_own = [&comparison.a, &comparison.b].map(|side| side.pace == OWN_PACE);
+    if is_own[0] == is_own[1] || !comparison.has_limits() {
+        return String::new();
+    }
+    let (apart, alike): (Vec<_>, Vec<_>) = comparison.kinds.iter().partition(|kind| kind.is_different());
+    let listed = |kinds: &[&GroupComparison]| {
+        let shown: Vec<String> = kinds.iter().take(SPOKEN).map(|kind| shortened(&name(kind), MAX_SHOWN)).collect();
+        shown.join(", ")
+    };
+    let told = [(alike, "agree within the interval on"), (apart, "differ on")];
+    let told: Vec<String> = told
+        .iter()
+        .filter(|(kinds, _)| !kinds.is_empty())
+        .map(|(kinds, how)| format!("{how} {}", listed(kinds)))
+        .collect();
+    if told.is_empty() { String::new() } else { format!("A person and a script {}. ", told.join(", and ")) }
 }
 
 fn beginning(comparison: &InputComparison) -> &'static str {
@@ -369,6 +389,23 @@ mod tests {
         let none = at_paces_of(human, paced("full", 0, None, None));
         let said = inputs_verdict(&none);
         assert!(said.contains("At the pace full (B) it answered no input. In these two runs "), "{said}");
+    }
+
+    #[test]
+    fn a_person_beside_a_script_agrees_or_it_is_said_on_what_not() {
+        let [mut own, mut human] = [OWN_PACE, "human"].map(|pace| paced(pace, 0, Some(206_000), Some(231_000)));
+        assert_eq!(by_hand(&at_paces_of(own.clone(), human.clone())), "", "one run of each has no limits");
+        (own.runs, human.runs) = (3, 3);
+        let mut comparison = at_paces_of(own, human);
+        let [median, ..] = INPUT_FIGURES;
+        comparison.kinds = vec![
+            group("key", vec![figure(median, 0.9, 1.0, 1.1)], Outcome::NoDifference, None),
+            group("click", vec![figure(median, 1.2, 1.3, 1.4)], Outcome::Worse, Some(0)),
+        ];
+        let told = "A person and a script agree within the interval on key, and differ on click. ";
+        assert!(inputs_verdict(&comparison).contains(told), "{}", inputs_verdict(&comparison));
+        comparison.b.pace = OWN_PACE.to_owned();
+        assert_eq!(by_hand(&comparison), "");
     }
 
     #[test]
