@@ -3,12 +3,15 @@
 use crate::kernel_tracing::{KernelTracing, Until};
 use crate::processes::Spent;
 use crate::split::{Awaited, parts};
-use crate::track::{Taken, Tracker};
+use crate::track::{DOUBTED_NS, Doubt, Taken, Tracker};
 use punctual_kernel::clock;
 use punctual_probe::terminal::Seen;
 use punctual_probe::terminal::stretches::{Made, Stretch, Wanted};
-use punctual_recording::{Document, Ended, InteractionDocument, InteractionWriter, Outcome, Result, Writer};
-use std::collections::HashMap;
+use punctual_recording::{
+    Document, Ended, Interaction, InteractionDocument, InteractionWriter, Outcome, Result, Writer,
+};
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How often to copy what the recorder's rings hold: on a busy machine they are full in a tenth of a second.
@@ -31,6 +34,10 @@ pub(crate) struct Ledger {
     server: Option<(u32, &'static str)>,
     writer: Writer,
     rows: InteractionWriter,
+    /// Inputs that have ended, of which an output may still be told that they may have caused.
+    held: VecDeque<Interaction>,
+    /// Outputs of unknown cause that inputs may have caused which have not been written down.
+    doubts: Vec<Doubt>,
     /// Inputs for which an episode was requested.
     unsplit: HashMap<u32, Awaited>,
     not_split: u64,
@@ -63,6 +70,8 @@ impl Ledger {
             server,
             writer,
             rows,
+            held: VecDeque::new(),
+            doubts: Vec::new(),
             unsplit: HashMap::new(),
             not_split: 0,
             with_holes: 0,
@@ -121,8 +130,11 @@ impl Ledger {
             }
         }
         self.keep_events();
+        self.tracker.forget(|tid| !Path::new(&format!("/proc/{tid}")).exists());
         let done = self.tracker.take_done(self.settled_ns);
         self.keep(done);
+        // Without the kernel's programs nothing is told later.
+        self.write_down(if self.tracing.is_some() { self.settled_ns } else { u64::MAX });
         let mut made = Vec::new();
         if let Some(stretches) = self.tracing.as_mut().and_then(|tracing| tracing.stretches.as_mut()) {
             stretches.round(|one| made.push(one));
@@ -159,11 +171,26 @@ impl Ledger {
                     None => self.not_split += u64::from(self.tracing.is_some()),
                 }
             }
-            self.rows.push(&row);
             if let Some(waits) = waits_1996 {
                 self.rows.push_waits(row.number, row.begin_ns, &waits);
             }
+            self.held.push_back(row);
         }
+    }
+
+    /// Writes down the inputs that nothing can be added to any more, with all that was seen up to then.
+    fn write_down(&mut self, settled_ns: u64) {
+        self.doubts.extend(self.tracker.take_doubts());
+        let is_over = |row: &Interaction| row.begin_ns.saturating_add(DOUBTED_NS) < settled_ns;
+        while self.held.front().is_some_and(is_over)
+            && let Some(mut row) = self.held.pop_front()
+        {
+            self.doubts.iter().for_each(|doubt| doubt.note(&mut row));
+            self.rows.push(&row);
+        }
+        let open = || self.tracker.wanted().map(|wanted| wanted.begin_ns).next();
+        let oldest_ns = self.held.front().map(|row| row.begin_ns).or_else(open);
+        self.doubts.retain(|doubt| oldest_ns.is_some_and(|oldest| doubt.at_ns >= oldest));
     }
 
     fn split(&mut self, made: Made) {
@@ -214,6 +241,7 @@ impl Ledger {
         self.keep_events();
         let done = self.tracker.finish(at_ns);
         self.keep(done);
+        self.write_down(u64::MAX);
         let mut made = Vec::new();
         let patience = if punctual_kernel::ending::is_asked() { NAMING_IN_HASTE } else { NAMING };
         if let Some(stretches) = self.tracing.as_mut().and_then(|tracing| tracing.stretches.take()) {

@@ -83,6 +83,7 @@ pub fn interact(
         random: Random(plan.seed),
         held: Duration::ZERO,
         before: None,
+        never_quiet: false,
         task: String::new(),
         inputs: 0,
         last_input: None,
@@ -118,6 +119,8 @@ struct Driver<'a> {
     held: Duration,
     /// The last input, and what had been spent when it was put in.
     before: Option<(u32, Account)>,
+    /// Whether it never was quiet before the first input.
+    never_quiet: bool,
     task: String,
     inputs: u64,
     last_input: Option<u64>,
@@ -153,6 +156,11 @@ impl Driver<'_> {
             let words = self.place.last_words().map_or_else(String::new, |words| format!("; it said: {words}"));
             let what = format!("{name} showed no window within {} s{words}", plan.script.ready.at_most.as_secs());
             return Ok((EndReason::Failed, Some(what)));
+        }
+        let quiet_ns = clock::monotonic_ns().saturating_sub(self.quiet_since_ns);
+        self.never_quiet = quiet_ns < plan.script.ready.silence.as_nanos() as u64;
+        if self.never_quiet {
+            self.ledger.tracker.never_starts();
         }
         self.look_for_toolkits();
         for step in &plan.script.steps {
@@ -388,6 +396,7 @@ impl Driver<'_> {
             not_put_in: script.inputs().saturating_sub(self.inputs),
             exit_code,
             ended_early,
+            never_quiet: self.never_quiet,
             hardware: self.program.hardware(),
             ..InteractionDocument::default()
         })

@@ -25,9 +25,15 @@ fn input(number: u32, kind: &str, begin_ms: u64, seen_ms: Option<u64>, outcome: 
 
 /// Writes a recording of inputs to an editor.
 fn write(path: &Path, inputs: &[Interaction]) {
+    write_with(path, inputs, &[]);
+}
+
+/// The same with where their time went.
+fn write_with(path: &Path, inputs: &[Interaction], parts: &[InteractionPart]) {
     let mut recording = Writer::create_of(RecordingKind::Interaction, path, Provenance::default(), Vec::new()).unwrap();
     let mut writer = InteractionWriter::create(recording.directory()).unwrap();
     inputs.iter().for_each(|input| writer.push(input));
+    parts.iter().for_each(|part| writer.push_part(part));
     let summary = InteractionDocument {
         schema: INTERACTIONS_SCHEMA.into(),
         via: "pty".into(),
@@ -80,6 +86,66 @@ fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
         assert_eq!(code(&output), if exceeded { 2 } else { 0 }, "{judged}");
         assert!(judged["found_ns"] == 350_000_000 && judged["exceeded"] == exceeded, "{judged}");
     }
+}
+
+/// The thread that types takes a CPU from the program: that much of the waiting is nobody's.
+#[test]
+fn what_punctual_took_itself_is_told_and_taken_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let part = |number: u32, kind: &str, name: &str, ms: u64| InteractionPart {
+        number,
+        kind: kind.into(),
+        name: name.into(),
+        ns: ms * MS,
+        ..InteractionPart::default()
+    };
+    let inputs = [input(0, "key", 1_000, Some(5), Outcome::Seen), input(1, "key", 1_200, Some(3), Outcome::Seen)];
+    let own = part(0, "same_priority", "punctual (this recording)", 2);
+    write_with(
+        &directory.path().join("a.punctual"),
+        &inputs,
+        &[part(0, "own", "editor", 3), own, part(1, "own", "editor", 3)],
+    );
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    let waiting = &found["waiting"];
+    assert_eq!((&waiting["own_work_ns"], &waiting["without_own_work_ns"]), (&(2 * MS).into(), &(6 * MS).into()));
+    assert_eq!([0, 1].map(|at: usize| found["inputs"][at]["own_work_ns"].as_u64()), [Some(2 * MS), Some(0)]);
+    let text = String::from_utf8(run(directory.path(), &["report", "a.punctual"]).stdout).unwrap();
+    assert!(text.contains("punctual's own work: 2.00 ms of that (25.0 %); without it 6.00 ms"), "{text}");
+}
+
+/// A key that a signal answers, or nobody: whoever asks for a limit is told that it may be broken.
+#[test]
+fn what_may_be_an_answer_keeps_no_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let perhaps = |input: Interaction, ms: u64| Interaction { perhaps_ns: Some(input.begin_ns + ms * MS), ..input };
+    let all = [
+        input(0, "key", 1_000, Some(5), Outcome::Seen),
+        perhaps(input(1, "key", 1_200, Some(1), Outcome::Seen), 30),
+        perhaps(input(2, "key", 1_400, None, Outcome::Unsure), 40),
+    ];
+    write(&directory.path().join("a.punctual"), &all);
+    for (limit, kept) in [("max=41ms", true), ("max=39ms", false), ("max=4ms", false)] {
+        let output = run(directory.path(), &["report", "a.punctual", "--limit", limit, "--json"]);
+        let answer = json(&output);
+        let (judged, verdict) = (&answer["limits"][0], answer["verdict"].as_str().unwrap());
+        let exceeded = limit == "max=4ms";
+        assert_eq!(code(&output), if exceeded { 2 } else { u8::from(!kept).into() }, "{answer}");
+        assert!(judged["exceeded"] == exceeded && judged["perhaps_exceeded"] == !kept, "{judged}");
+        let doubt = "After 2 inputs something came out whose cause is not known, up to 40.0 ms after one: if that was the answer, it took so long.";
+        assert!(verdict.contains(doubt), "{verdict}");
+        assert_eq!(
+            verdict.contains("Whether max of all keeps to 39.0 ms is not known."),
+            limit == "max=39ms",
+            "{verdict}"
+        );
+    }
+    write(&directory.path().join("b.punctual"), &all[2..]);
+    let verdict = json(&run(directory.path(), &["report", "b.punctual", "--json"]))["verdict"].to_string();
+    assert!(
+        verdict.contains("editor answered none of 1 input for certain. After 1 input something came out"),
+        "{verdict}"
+    );
 }
 
 #[test]

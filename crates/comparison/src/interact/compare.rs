@@ -4,13 +4,14 @@ use super::comparison::{FigureComparison, GroupComparison, GroupSide, InputCompa
 use super::figures::WAITING;
 use super::gather::{Group, RunFigure, RunGroup};
 use super::parts::{Parts, Split};
-use super::sides::{at_one_pace, comparable, notes, program_differences, summary};
+use super::sides::{at_one_pace, comparable, is_doubted, notes, program_differences, summary};
 use crate::differences::{Difference, differences};
 use crate::error::Error;
 use crate::figure::{Estimate, Figure};
 use crate::ratio::{CONFIDENCE, Demand, Logarithms, Ratio, logarithms, mean_ln, runs_needed};
 use crate::standing::{Standing, are_paired, began};
 use crate::verdict::{Outcome, Overall, Verdict, together};
+use punctual_recording::START;
 use std::collections::BTreeSet;
 
 /// Compares two sides of inputs to a program.
@@ -31,6 +32,13 @@ pub fn compare_inputs(a: &InputSide, b: &InputSide) -> Result<InputComparison, E
     let (labels, kinds): (Vec<&Group>, Vec<&Group>) = groups.into_iter().partition(|group| group.label.is_some());
     let ((kinds, absent), (labels, _)) = (pairs(a, b, kinds), pairs(a, b, labels));
     // At another pace, what there is to say may be of all inputs together.
+    let is_start_alone = kinds.iter().all(|pair| pair.group.kind == START);
+    if is_start_alone && standing != Standing::OtherPace && absent.iter().any(|group| is_doubted(a, b, group)) {
+        return Err(Error(format!(
+            "{} and {} cannot be compared: something came after their inputs of which it is not known whether it was the answer",
+            a.name, b.name
+        )));
+    }
     if kinds.is_empty() && standing != Standing::OtherPace {
         return Err(Error(format!(
             "{} and {} have no kind of input of which every run saw at least {}: there is nothing to compare",

@@ -2,6 +2,7 @@
 
 use super::figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 use super::parts::Split;
+use super::sides::FEW;
 use crate::figure::{Estimate, Figure};
 use crate::resample::{Stretches, bin, variance_of_sum};
 use punctual_recording::{
@@ -14,6 +15,9 @@ use std::collections::BTreeMap;
 const MAX_STRETCHES: usize = 600;
 /// What was typed most often is compared separately: at most this many.
 const MAX_LABELS: usize = 32;
+/// If of more inputs than this share of a kind it is not known whether they were seen when it seems so, and of more than a few,
+/// the kind is not compared.
+const DOUBTED: f64 = 0.02;
 /// A name is kept up to this length, characters: a forged recording may have names of any length.
 const MAX_NAME: usize = 80;
 
@@ -40,7 +44,16 @@ pub(super) struct RunFigure {
 pub(super) struct RunGroup {
     pub(super) inputs: u64,
     pub(super) seen: u64,
+    /// Those that something came after of which it is not known whether they caused it.
+    pub(super) doubtful: u64,
     pub(super) figures: Vec<RunFigure>,
+}
+
+impl RunGroup {
+    /// Whether its latencies may be too short for that.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubtful >= FEW && self.doubtful as f64 > DOUBTED * self.inputs as f64
+    }
 }
 
 /// One run, as far as a comparison needs it.
@@ -144,8 +157,11 @@ impl GatherInputs {
     fn take_group(&mut self, group: Group, inputs: &[&Interaction]) {
         let seen: Vec<(u32, u64)> =
             inputs.iter().filter_map(|input| Some((input.number, input.latency_ns()?))).collect();
-        let mut run_group = RunGroup { inputs: inputs.len() as u64, seen: seen.len() as u64, figures: Vec::new() };
-        for (figure, estimate) in estimates(&group, &seen, self.run.lasted_ns) {
+        let doubtful = inputs.iter().filter(|input| input.perhaps_ns.is_some()).count() as u64;
+        let mut run_group =
+            RunGroup { inputs: inputs.len() as u64, seen: seen.len() as u64, doubtful, figures: Vec::new() };
+        let is_compared = !run_group.is_doubted();
+        for (figure, estimate) in estimates(&group, &seen, self.run.lasted_ns).into_iter().filter(|_| is_compared) {
             for number in nearest(figure, &seen) {
                 self.near.entry(number).or_default().push((self.groups.len(), run_group.figures.len()));
             }

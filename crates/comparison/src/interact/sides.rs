@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// long.
 const SEEN_APART: f64 = 0.02;
 /// Fewer inputs than this may be chance.
-const FEW: u64 = 3;
+pub(super) const FEW: u64 = 3;
 
 /// Whether all runs used the program in the same way, but that either side may have a pace of its own: a person's beside
 /// none.
@@ -136,19 +136,32 @@ pub(super) fn notes(
     }
     // At two paces a table has it.
     notes.extend(cpu_of_each(&summary(a), &summary(b)).filter(|_| standing != Standing::OtherPace));
-    if !absent.is_empty() {
-        let names: Vec<&str> = absent.iter().map(|group| group.kind.as_str()).collect();
-        notes.push(format!(
-            "too few in some run, so left out: {} {}",
-            agreeing(names.len() as u64, "the kind", "the kinds"),
-            names.join(", ")
-        ));
-    }
+    notes.extend(left_out(a, b, absent));
     let fewest = a.runs.len().min(b.runs.len());
     let alone = "a side with a single run does not show how much runs differ: there are no limits and no verdict";
     let note = if fewest == 1 { Some(alone) } else { standing.note(is_paired) };
     notes.extend(note.map(str::to_owned));
     notes
+}
+
+/// Which kinds are not compared, and why.
+fn left_out(a: &InputSide, b: &InputSide, absent: &[Group]) -> Vec<String> {
+    let (doubted, few): (Vec<&Group>, Vec<&Group>) = absent.iter().partition(|group| is_doubted(a, b, group));
+    let why = [
+        (few, "too few in some run"),
+        (doubted, "something came after them of which it is not known whether it was the answer"),
+    ];
+    let told = why.into_iter().filter(|(groups, _)| !groups.is_empty()).map(|(groups, why)| {
+        let names: Vec<&str> = groups.iter().map(|group| group.kind.as_str()).collect();
+        format!("{why}, so left out: {} {}", agreeing(names.len() as u64, "the kind", "the kinds"), names.join(", "))
+    });
+    told.collect()
+}
+
+/// Whether inputs of a group may have been seen later than it seems.
+pub(super) fn is_doubted(a: &InputSide, b: &InputSide, group: &Group) -> bool {
+    let mut runs = a.runs.iter().chain(&b.runs);
+    runs.any(|run| run.groups.get(group).is_some_and(|own| own.is_doubted()))
 }
 
 /// The CPU time of an input, if most inputs of a side have no latency of their own, as without pauses.

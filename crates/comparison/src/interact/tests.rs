@@ -117,6 +117,25 @@ fn the_cpu_time_of_an_input_is_told_where_most_were_merged() {
     assert!(notes_with(&human, "full", false).is_empty());
 }
 
+/// A program that echoes at once, and answers when somebody outside has: the echo is not what anybody waits for.
+#[test]
+fn a_kind_that_may_have_been_answered_later_is_not_compared() {
+    let side = |name: &str, every: u32, of: &dyn Fn(&str) -> bool| {
+        let mut made = Machine::new(Process::Steady, 7).run(MINUTE_NS, ("enter", 0.0));
+        for input in made.inputs.iter_mut().filter(|input| input.number.is_multiple_of(every) && of(&input.kind)) {
+            input.perhaps_ns = Some(input.begin_ns + 30_000_000);
+        }
+        InputSide { name: name.to_owned(), runs: vec![gathered(made)] }
+    };
+    let sure = side("a", 1, &|_| false);
+    let found = compare_inputs(&sure, &side("b", 2, &|kind| kind == "enter")).unwrap();
+    assert!(!found.kinds.is_empty() && found.kinds.iter().all(|kind| kind.group.kind != "enter"));
+    let said = "not known whether it was the answer, so left out: the kind enter";
+    assert!(found.notes.iter().any(|note| note.contains(said)), "{:?}", found.notes);
+    let error = compare_inputs(&sure, &side("c", 1, &|_| true)).unwrap_err().to_string();
+    assert!(error.contains("a and c cannot be compared"), "{error}");
+}
+
 /// A run in which each Enter takes the keys before it with it, as without pauses: none of them is seen by itself.
 fn taken_together() -> Made {
     let mut made = Machine::new(Process::Steady, 7).run(MINUTE_NS, ("enter", 0.0));

@@ -58,6 +58,11 @@ impl Shown {
         }
     }
 
+    /// Threads that sleep until somebody wakes them.
+    pub(super) fn asleep(&self) -> &HashSet<u32> {
+        &self.asleep
+    }
+
     /// For a compositor.
     pub(super) fn composed() -> Shown {
         Shown { composes: true, ..Shown::default() }
@@ -130,14 +135,21 @@ impl Tracker {
             }
             Moment::Got => self.told(seen),
             Moment::Wrote if seen.goes_to_terminal() => {
+                self.note_at_start(seen);
                 if self.cause.is_at_work(seen.tid) {
                     self.cause.hand_on(seen.at_ns);
+                } else if self.comes_anyway(seen) {
+                    // What the emulator gets from now on may be this.
+                    self.cause.hands_nothing_on();
                 }
             }
             Moment::Wrote => self.handed(seen),
             Moment::Woke => {
-                if let Some(shown) = &mut self.shown {
-                    shown.asleep.remove(&(seen.value as u32));
+                let woken = seen.value as u32;
+                let was_asleep = self.shown.as_mut().is_some_and(|shown| shown.asleep.remove(&woken));
+                if was_asleep && seen.by_interrupt() && self.is_shown_already() {
+                    // A cursor, or a clock: nobody but a timer wakes it, and what was asked for has been shown.
+                    self.cause.rests(woken, seen.at_ns);
                 }
                 self.note_timer(seen);
                 return false;
@@ -237,6 +249,11 @@ impl Tracker {
         if let Some(server) = shown.server.filter(|_| number.is_some()) {
             self.cause.ask(server, seen.at_ns + REPLIED_NS);
         }
+    }
+
+    fn is_shown_already(&self) -> bool {
+        let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
+        active.is_some_and(|open| open.row.seen_ns.is_some() && !open.is_start)
     }
 
     /// Programs with a compositor have their timers among their descriptors, and no limit tells of them.

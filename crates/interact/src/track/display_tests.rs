@@ -5,13 +5,13 @@ use punctual_recording::Outcome;
 
 const MS: u64 = 1_000_000;
 const SERVER: u32 = 50;
-const PROGRAM: u32 = 7;
+pub(super) const PROGRAM: u32 = 7;
 /// Inside the program, which is then a terminal emulator: a process of its own, which the server does not know.
-const SHELL: u32 = 30;
+pub(super) const SHELL: u32 = 30;
 
 /// What happens, in ms.
 #[derive(Clone, Copy)]
-enum Then {
+pub(super) enum Then {
     Typed(u64),
     /// The server gets it.
     Delivered(u64),
@@ -50,7 +50,7 @@ fn woke(at: u64, waker: u32, woken: u32) -> Seen {
     seen
 }
 
-fn play(events: &[Then]) -> (Vec<Taken>, u64) {
+pub(super) fn play(events: &[Then]) -> (Vec<Taken>, u64) {
     play_with(Tracker::of_display(true), events)
 }
 
@@ -114,7 +114,7 @@ use Then::{
 };
 
 /// A key that the program gets 2 ms after it was typed.
-fn key(at: u64) -> [Then; 4] {
+pub(super) fn key(at: u64) -> [Then; 4] {
     [Typed(at), Delivered(at + 1), ServerWakes(at + 1, PROGRAM), Got(at + 2, PROGRAM)]
 }
 

@@ -1,5 +1,6 @@
 //! When nothing more can be added to an input.
 
+use super::display::Shown;
 use super::open::{ANSWERED_NS, DONE_NS, Open, Taken, merge_silent};
 use super::{STARTED_NS, Tracker};
 use crate::think_wait::Interval;
@@ -71,7 +72,11 @@ impl Tracker {
     /// Whether a thread that takes input has not asked for more since it took the last one: it is at work, or waits for somebody.
     pub fn is_under_way(&self) -> bool {
         let active = self.active.and_then(|active| self.open.iter().find(|open| open.row.number == active));
-        self.followed && active.is_some_and(|open| !open.is_start) && self.cause.is_any_at_work(&self.readers)
+        let Some(open) = active.filter(|open| self.followed && !open.is_start) else { return false };
+        // A toolkit's first thread may sleep until another one, which gets the input, wakes it.
+        let asleep = self.shown.as_ref().filter(|_| open.row.seen_ns.is_some()).map(Shown::asleep);
+        let is_awake = |tid: &&u32| asleep.is_none_or(|asleep| !asleep.contains(tid));
+        self.cause.is_any_at_work(self.readers.iter().filter(is_awake))
     }
 
     /// Since when something has been queued at the terminal that nobody has taken.

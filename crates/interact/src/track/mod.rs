@@ -8,12 +8,15 @@
 
 mod display;
 mod done;
+mod doubt;
 mod ends;
 mod open;
 mod waits;
 
 use crate::think_wait::Interval;
 use display::Shown;
+use doubt::Doubts;
+pub use doubt::{DOUBTED_NS, Doubt};
 use ends::Ends;
 pub use open::Taken;
 use open::{Cause, MAX_THREADS, Open};
@@ -78,6 +81,11 @@ pub struct Tracker {
     io: HashMap<u32, u64>,
     /// Since when threads that could run have had no CPU.
     ready: HashMap<u32, u64>,
+    /// Since when threads have slept, other than for I/O.
+    asleep: HashMap<u32, u64>,
+    /// When threads slept for input last, with nothing queued.
+    asked: HashMap<u32, u64>,
+    doubts: Doubts,
     ends: Ends,
     /// With a display, what is known of its server.
     shown: Option<Shown>,
@@ -206,12 +214,7 @@ impl Tracker {
         match seen.kind {
             Moment::Got => self.got(seen),
             Moment::Wrote => self.wrote(seen),
-            Moment::Woke => {
-                if seen.woken_is_there() {
-                    self.is_ready(seen.value as u32, seen.at_ns);
-                }
-                self.cause.woke(seen);
-            }
+            Moment::Woke => self.woke(seen),
             Moment::Ran => self.ran(seen),
             Moment::Became => self.became(seen),
             Moment::HandedOn => {
@@ -220,6 +223,26 @@ impl Tracker {
             }
             Moment::Came => {}
         }
+    }
+
+    fn woke(&mut self, seen: &Seen) {
+        let woken = seen.value as u32;
+        let slept_ns = self.asleep.remove(&woken);
+        if let Some(since) = self.io.remove(&woken) {
+            // Of one that ends without a pause, nobody sees it leave its CPU again.
+            self.note_interval(Interval::Io, since, seen.at_ns);
+        }
+        if seen.woken_is_there() {
+            // It was not its own wish to sleep: the kernel moves it to another CPU.
+            let is_moved = seen.waker_is_kernels() && seen.name.starts_with("migration/");
+            self.is_ready(woken, slept_ns.filter(|_| is_moved).unwrap_or(seen.at_ns));
+        }
+        if self.shown.is_none() {
+            // What the kernel's worker hands on may be the next input.
+            let newest = self.open.iter().rfind(|open| open.row.begin_ns <= seen.at_ns).map(|open| open.row.number);
+            self.cause.pass_on(seen, newest == self.active);
+        }
+        self.cause.woke(seen);
     }
 
     fn became(&mut self, seen: &Seen) {
@@ -240,6 +263,7 @@ impl Tracker {
         if self.readers.len() < MAX_THREADS {
             self.readers.insert(seen.tid);
         }
+        self.note_flushed(seen);
         let put_in_by_then: u64 =
             self.open.iter().rfind(|open| open.row.begin_ns <= seen.at_ns).map_or(0, |open| open.upto);
         self.consumed = self.consumed.saturating_add(seen.value).min(put_in_by_then);
@@ -271,6 +295,8 @@ impl Tracker {
         };
         for &number in &taken {
             if let Some(open) = self.open_mut(Some(number)) {
+                // What was typed while the terminal edited lines, and was left to be read without that.
+                open.is_for_terminal &= open.is_signal || seen.takes_lines();
                 open.row.got_ns = Some(seen.at_ns);
                 open.reader = Some((seen.tid, seen.name.clone()));
                 if number != last {
@@ -297,6 +323,7 @@ impl Tracker {
             return;
         }
         self.note_end_of_work();
+        self.note_taken(number, seen.tid);
         let went_on = self.shown.as_ref().map(|shown| shown.was_at_work(self.active));
         let mut is_merged = false;
         if let Some(before) = self.open_mut(self.active)
@@ -331,20 +358,21 @@ impl Tracker {
 
     /// What the program did because of the input taken last is over, or it takes the next one.
     fn note_end_of_work(&mut self) {
-        let last = self.ends.last();
-        if let (Some(busy_ns), Some(open)) = (last, self.open_mut(self.active))
-            && open.row.busy_ns.is_none()
-        {
-            open.row.busy_ns = Some(busy_ns);
-        }
+        let last = self.ends.last(&self.ready);
+        self.is_busy_until(last);
     }
 
     fn wrote(&mut self, seen: &Seen) {
         self.note_going_on(if seen.begin_ns > 0 { seen.begin_ns } else { seen.at_ns });
+        self.note_running(seen);
+        if let Some(open) = self.open.iter_mut().rfind(|open| open.row.begin_ns <= seen.at_ns) {
+            open.is_written_for = true;
+        }
         if !self.cause.is_at_work(seen.tid) {
-            self.background += 1;
+            self.note_background(seen);
             return;
         }
+        self.note_at_start(seen);
         let Some(open) = self.open_mut(self.active) else {
             self.background += 1;
             return;
@@ -352,6 +380,26 @@ impl Tracker {
         open.row.seen_ns = Some(seen.at_ns);
         open.writer = Some((seen.tid, seen.name.clone()));
         open.row.output_bytes += seen.value;
+    }
+
+    /// A thread that could run, and has not left its CPU since, has had one or waited for one: of one that ends, and is
+    /// reaped at once, nobody sees it leave.
+    fn note_running(&mut self, seen: &Seen) {
+        if let Some(since) = self.ready.get(&seen.tid).copied().filter(|since| *since < seen.at_ns) {
+            self.note_interval(Interval::Cpu, since, seen.at_ns);
+            let busy = self.ends.is_running(since, seen.at_ns, &self.ready);
+            self.is_busy_until(busy);
+        }
+    }
+
+    /// These threads have ended, and nobody saw them leave their CPUs.
+    pub fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
+        let gone: Vec<u32> = self.ready.keys().chain(self.io.keys()).copied().filter(|tid| is_gone(*tid)).collect();
+        for tid in gone {
+            self.ready.remove(&tid);
+            self.io.remove(&tid);
+            self.ends.forget(tid);
+        }
     }
 
     fn ran(&mut self, seen: &Seen) {
@@ -380,8 +428,16 @@ impl Tracker {
             self.is_ready(seen.tid, seen.at_ns);
             return;
         }
-        if seen.sleeps_for_io() && self.io.len() < MAX_THREADS {
-            self.io.insert(seen.tid, seen.at_ns);
+        if seen.sleeps_for_io() {
+            if self.io.len() < MAX_THREADS {
+                self.io.insert(seen.tid, seen.at_ns);
+            }
+        } else if self.asleep.len() < MAX_THREADS || self.asleep.contains_key(&seen.tid) {
+            self.asleep.insert(seen.tid, seen.at_ns);
+            self.doubts.sleeps(seen.tid);
+        }
+        if !seen.for_input() && !seen.for_several() && !seen.sleeps_for_io() {
+            self.note_sleep(seen);
         }
         if seen.for_input() || seen.for_several() && (self.shown.is_some() || self.readers.contains(&seen.tid)) {
             self.waits_for_input(seen);
@@ -396,11 +452,13 @@ impl Tracker {
     }
 
     fn note_busy(&mut self, seen: &Seen, from: u64) {
-        let busy = self.ends.ran(seen, from);
-        if let (Some(busy_ns), Some(open)) = (busy, self.open_mut(self.active))
-            && open.row.busy_ns.is_none()
-        {
-            open.row.busy_ns = Some(busy_ns);
+        let busy = self.ends.ran(seen, from, &self.ready);
+        self.is_busy_until(busy);
+    }
+
+    fn is_busy_until(&mut self, end_ns: Option<u64>) {
+        if let (Some(end_ns), Some(open)) = (end_ns, self.open_mut(self.active)) {
+            open.row.busy_ns.get_or_insert(end_ns);
         }
     }
 
@@ -420,6 +478,9 @@ impl Tracker {
 #[cfg(test)]
 #[path = "display_tests.rs"]
 mod display_tests;
+#[cfg(test)]
+#[path = "doubt_tests.rs"]
+mod doubt_tests;
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;

@@ -50,6 +50,8 @@ pub(super) struct Open {
     pub(super) program_ended: bool,
     /// The thread that takes input was still working because of it when nothing more came.
     pub(super) is_unfinished: bool,
+    /// Whether a thread at the terminal was seen to put something out after it, and before the next one.
+    pub(super) is_written_for: bool,
     pub(super) reader: Option<(u32, String)>,
     /// The process of the reader.
     pub(super) reader_process: u32,
@@ -90,6 +92,7 @@ impl Open {
             was_thrown_away: false,
             program_ended: false,
             is_unfinished: false,
+            is_written_for: false,
             reader: None,
             reader_process: 0,
             delivered_ns: None,
@@ -179,7 +182,13 @@ impl Open {
             self.row.seen_ns = None;
             self.row.arrived_ns = self.first_arrival;
         }
-        let outcome = self.outcome(followed);
+        let mut outcome = self.outcome(followed);
+        if let (true, Outcome::Unread | Outcome::Unanswered) = (followed && !self.is_shown, outcome)
+            && let Some(at_ns) = self.arrivals.last().filter(|_| !self.is_written_for)
+        {
+            // Somebody put it out who is not at the terminal, for whom nobody there did.
+            (outcome, self.row.perhaps_ns) = (Outcome::Unsure, Some(*at_ns));
+        }
         self.row.outcome = Some(outcome);
         if matches!(outcome, Outcome::Merged | Outcome::Unfinished) {
             self.row.seen_ns = None;
@@ -260,10 +269,30 @@ impl Cause {
         (self.handed_on_until_ns, self.is_handed_on) = (0, false);
     }
 
+    /// The threads that are at work, unless everybody is.
+    pub(super) fn threads(&self) -> impl Iterator<Item = u32> + '_ {
+        self.threads.iter().copied()
+    }
+
+    /// At a terminal: the kernel's own threads pass on what one of them writes to another terminal, and what comes back
+    /// from there; not if that may be further input.
+    pub(super) fn pass_on(&mut self, seen: &Seen, is_newest: bool) {
+        if !is_newest {
+            self.handed_on_until_ns = 0;
+        } else if seen.by_thread_there() && seen.woken_is_kernels() && self.threads.contains(&seen.tid) {
+            self.handed_on_until_ns = seen.at_ns + HANDED_ON_NS;
+        }
+    }
+
     /// One of them wrote to a terminal that has one of their programs at its other end.
     pub(super) fn hand_on(&mut self, at_ns: u64) {
         self.handed_on_until_ns = at_ns + HANDED_ON_NS;
         self.is_handed_on = true;
+    }
+
+    /// Somebody else wrote to such a terminal.
+    pub(super) fn hands_nothing_on(&mut self) {
+        (self.handed_on_until_ns, self.is_handed_on) = (0, false);
     }
 
     pub(super) fn only(&mut self, tid: u32, limits: HashMap<u32, Option<u64>>) {
@@ -292,8 +321,8 @@ impl Cause {
         self.everybody || self.threads.contains(&tid)
     }
 
-    pub(super) fn is_any_at_work(&self, some: &HashSet<u32>) -> bool {
-        self.threads.iter().any(|tid| some.contains(tid))
+    pub(super) fn is_any_at_work<'a>(&self, mut some: impl Iterator<Item = &'a u32>) -> bool {
+        some.any(|tid| self.threads.contains(tid))
     }
 
     pub(super) fn is_anybody_at_work(&self) -> bool {

@@ -4,9 +4,9 @@ use super::*;
 use proptest::prelude::*;
 use punctual_recording::Outcome;
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
-fn input(begin_ms: u64, label: &str) -> Input {
+pub(super) fn input(begin_ms: u64, label: &str) -> Input {
     Input {
         kind: "key".to_owned(),
         label: label.to_owned(),
@@ -17,42 +17,42 @@ fn input(begin_ms: u64, label: &str) -> Input {
     }
 }
 
-fn got(at: u64, tid: u32, bytes: u64) -> Seen {
+pub(super) fn got(at: u64, tid: u32, bytes: u64) -> Seen {
     let mut seen = Seen::invented(at, Moment::Got, tid);
     seen.value = bytes;
     seen
 }
 
-fn wrote(at: u64, tid: u32) -> Seen {
+pub(super) fn wrote(at: u64, tid: u32) -> Seen {
     let mut seen = Seen::invented(at, Moment::Wrote, tid);
     (seen.value, seen.begin_ns) = (3, at - 5_000);
     seen
 }
 
-fn ran(from: u64, to: u64, tid: u32) -> Seen {
+pub(super) fn ran(from: u64, to: u64, tid: u32) -> Seen {
     let mut seen = Seen::invented(to, Moment::Ran, tid);
     seen.begin_ns = from;
     seen
 }
 
 /// Sleeps for input with nothing queued, until then at most.
-fn waits(from: u64, to: u64, tid: u32, limit_ns: Option<u64>) -> Seen {
+pub(super) fn waits(from: u64, to: u64, tid: u32, limit_ns: Option<u64>) -> Seen {
     let mut seen = ran(from, to, tid).sleeping(true, false);
     seen.limit_ns = limit_ns;
     seen
 }
 
-fn woke(at: u64, waker: u32, woken: u32) -> Seen {
+pub(super) fn woke(at: u64, waker: u32, woken: u32) -> Seen {
     let mut seen = Seen::invented(at, Moment::Woke, waker);
     seen.value = u64::from(woken);
     seen
 }
 
-fn outcomes(taken: &[Taken]) -> Vec<Outcome> {
+pub(super) fn outcomes(taken: &[Taken]) -> Vec<Outcome> {
     taken.iter().filter_map(|taken| taken.row.outcome).collect()
 }
 
-fn seen_ms(taken: &Taken) -> Option<u64> {
+pub(super) fn seen_ms(taken: &Taken) -> Option<u64> {
     taken.row.seen_ns.map(|seen| seen / MS)
 }
 

@@ -1,22 +1,26 @@
 //! What it says of inputs that a thread waits for the next one: that its work is over, unless it waits for a timer that
 //! it set.
 
-use super::{Tracker, open::MAX_THREADS};
+use super::Tracker;
+use super::open::{MAX_THREADS, Open};
 use punctual_probe::terminal::Seen;
 
 /// A time limit that is earlier than the one before by no more than this is the same limit: limits are given in ms.
-const SAME_LIMIT_NS: u64 = 2_000_000;
+pub(super) const SAME_LIMIT_NS: u64 = 2_000_000;
 /// With a display, a timer that is due no sooner than this, in a process that draws, is the cursor's: toolkits set it
 /// anew with every key.
 const CURSOR_NS: u64 = 300_000_000;
 /// Input that was put in this long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
 /// passed it on.
 const THROWN_AWAY_NS: u64 = 100_000_000;
+/// The same if later input has come meanwhile, which the worker passes on after it.
+const PASSED_ON_NS: u64 = 20_000_000;
 
 impl Tracker {
     /// A thread sleeps until there is input for it.
     pub(super) fn waits_for_input(&mut self, seen: &Seen) {
         let tid = seen.tid;
+        self.doubts.waits_for_input(tid);
         if self.limits.len() < MAX_THREADS || self.limits.contains_key(&tid) {
             // A wait for an answer has no limit and sets no timer: one that was set before is still due.
             let is_due = |limit: &u64| *limit > seen.at_ns;
@@ -28,6 +32,9 @@ impl Tracker {
         }
         if !seen.takes_lines() && self.shown.is_none() {
             self.throw_away(seen.at_ns);
+            if self.asked.len() < MAX_THREADS || self.asked.contains_key(&tid) {
+                self.asked.insert(tid, seen.at_ns);
+            }
         }
         let started = self.cause.is_everybody();
         let old_ns = self.old_ns;
@@ -66,6 +73,28 @@ impl Tracker {
         } else if !sets_timer {
             self.cause.rests(tid, seen.at_ns);
         }
+    }
+
+    /// A thread got something after it had slept with nothing queued: if that is no more than what was put in since it began
+    /// to sleep, what was put in before will not come any more.
+    pub(super) fn note_flushed(&mut self, seen: &Seen) {
+        let Some(asked_ns) = self.asked.remove(&seen.tid).filter(|_| self.shown.is_none()) else { return };
+        let is_later =
+            |open: &&Open| open.row.begin_ns >= asked_ns && open.row.begin_ns <= seen.at_ns && !open.is_start;
+        let later: u64 = self.open.iter().filter(is_later).map(|open| open.row.bytes).sum();
+        let Some(first_ns) = self.open.iter().find(is_later).map(|open| open.row.begin_ns) else { return };
+        if seen.value + u64::from(seen.queued) > later {
+            return;
+        }
+        let mut consumed = self.consumed;
+        for open in &mut self.open {
+            let is_old = open.row.injected_ns < asked_ns && open.row.injected_ns + PASSED_ON_NS < first_ns;
+            if is_old && open.upto > consumed && !open.is_start {
+                open.was_thrown_away = open.row.got_ns.is_none();
+                consumed = open.upto;
+            }
+        }
+        self.consumed = consumed;
     }
 
     /// A thread that waits for input with nothing queued will not get what was put in long ago.

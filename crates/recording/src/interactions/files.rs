@@ -66,6 +66,7 @@ static INTERACTIONS: Schema = Schema {
         optional("cache_misses_user").about("Cache misses in the program's own code, up to the next input"),
         optional("cache_misses_kernel").about("Cache misses in the kernel for the program, up to the next input"),
         optional("counted_thousandths").about("For how much of the time the processor counted; the rest is scaled"),
+        optional("perhaps_ns").about("When the last output came of which it is not known whether the input caused it"),
     ],
 };
 
@@ -132,7 +133,7 @@ impl InteractionWriter {
             maybe(row.caused_cpu_ns),
         ];
         let counters = row.counters.unwrap_or_default().values().map(maybe);
-        let values: Vec<Option<i64>> = own.into_iter().chain(counters).collect();
+        let values: Vec<Option<i64>> = own.into_iter().chain(counters).chain([maybe(row.perhaps_ns)]).collect();
         rows.push_row(&values);
     }
 
@@ -244,6 +245,7 @@ pub fn read_interactions(recording: &Path) -> Result<Vec<Interaction>> {
                     think_1996_ns: maybe(14),
                     caused_cpu_ns: maybe(20),
                     counters: counters(|at| maybe(FIRST_COUNTER + at)),
+                    perhaps_ns: maybe(FIRST_COUNTER + COUNTERS),
                     merged_into: maybe(15).and_then(|number| u32::try_from(number).ok()),
                     kind: words(16),
                     label: words(17),
@@ -276,7 +278,7 @@ fn counters(of: impl Fn(usize) -> Option<u64>) -> Option<InputCounters> {
 
 /// Whatever came so long after an input, or was counted so often for it, that it could not be added up for all inputs.
 fn impossible(input: &Interaction) -> Option<String> {
-    let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns];
+    let moments = [input.got_ns, input.busy_ns, input.blocked_ns, input.seen_ns, input.arrived_ns, input.perhaps_ns];
     let moments = moments.into_iter().flatten().chain([input.injected_ns, input.end_ns]);
     let times = [input.cpu_ns, input.caused_cpu_ns, input.run_delay_ns, input.think_1996_ns].into_iter().flatten();
     if moments.map(|at| at.saturating_sub(input.begin_ns)).chain(times).any(|ns| ns > MAX_INPUT_NS) {
@@ -353,7 +355,8 @@ mod tests {
             seen_ns: (!number.is_multiple_of(3)).then_some(1_000_000 * u64::from(number) + 77_000),
             merged_into: number.is_multiple_of(3).then_some(number + 1),
             bytes: 1,
-            outcome: Some(Outcome::ALL[number as usize % 6]),
+            perhaps_ns: number.is_multiple_of(5).then_some(1_000_000 * u64::from(number) + 99_000),
+            outcome: Some(Outcome::ALL[number as usize % Outcome::ALL.len()]),
             counters: counters(|at| {
                 number.is_multiple_of(4).then_some(at as u64 * 7).filter(|_| at as u32 != number % 9)
             }),

@@ -46,6 +46,8 @@ pub struct Interaction {
     pub seen_ns: Option<u64>,
     /// When that output arrived at the typist.
     pub arrived_ns: Option<u64>,
+    /// When the last output came after it, and after `seen_ns`, of which it is not known whether this input caused it.
+    pub perhaps_ns: Option<u64>,
     /// CPU time of all threads of the program from its beginning to its end, including their work in the background.
     pub cpu_ns: Option<u64>,
     /// CPU time of threads while they were working on it, and until they slept after that.
@@ -70,6 +72,11 @@ impl Interaction {
     /// From its beginning to when it was seen, ns.
     pub fn latency_ns(&self) -> Option<u64> {
         self.seen_ns.map(|seen| seen.saturating_sub(self.begin_ns))
+    }
+
+    /// From its beginning to the last output that it may have caused, ns, if that is not known.
+    pub fn perhaps_after_ns(&self) -> Option<u64> {
+        self.perhaps_ns.map(|perhaps| perhaps.saturating_sub(self.begin_ns))
     }
 
     /// Whether somebody put it in, and it is known when.
@@ -145,6 +152,9 @@ pub struct InteractionDocument {
     pub exit_code: Option<i32>,
     /// Whether the program ended before the script did.
     pub ended_early: bool,
+    /// Whether it never stopped putting something out before the first input: its start has no end.
+    #[serde(default)]
+    pub never_quiet: bool,
     /// Inputs for which only the millisecond in which they began is known.
     #[serde(default)]
     pub to_a_millisecond: u64,

@@ -20,11 +20,13 @@ pub enum Outcome {
     Ended,
     /// The program was still working on it when the recording ended.
     Unfinished,
+    /// Something came out after it, and it is not known whether because of it.
+    Unsure,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Outcome; 7] = [
+    pub const ALL: [Outcome; 8] = [
         Outcome::Seen,
         Outcome::Merged,
         Outcome::Unanswered,
@@ -32,6 +34,7 @@ impl Outcome {
         Outcome::ByTerminal,
         Outcome::Ended,
         Outcome::Unfinished,
+        Outcome::Unsure,
     ];
 
     /// The name in files and JSON.
@@ -44,6 +47,7 @@ impl Outcome {
             Outcome::ByTerminal => "by_terminal",
             Outcome::Ended => "ended",
             Outcome::Unfinished => "unfinished",
+            Outcome::Unsure => "unsure",
         }
     }
 
@@ -62,6 +66,7 @@ impl Outcome {
             Outcome::ByTerminal => "taken by the terminal itself: edited in its line, or turned into a signal",
             Outcome::Ended => "cut off by the program's end",
             Outcome::Unfinished => "still under way when the recording ended",
+            Outcome::Unsure => "followed by output of unknown cause, and by no other",
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct InteractAnswer<'a> {
     script_digest: &'a str,
     seed: u64,
     followed: bool,
+    /// Whether the program never stopped putting something out before the first input: its start has no end.
+    never_quiet: bool,
     /// The processor's counters; `null` if nobody asked for them.
     hardware_counters: Option<HardwareRow<'a>>,
     counts: CountRow,
@@ -91,6 +93,7 @@ impl<'a> InteractAnswer<'a> {
             script_digest: &summary.script_digest,
             seed: summary.seed,
             followed: summary.followed,
+            never_quiet: summary.never_quiet,
             hardware_counters: summary.hardware.as_ref().map(HardwareRow::new),
             counts: CountRow::new(report),
             cost: CostRow::new(summary),
@@ -101,7 +104,7 @@ impl<'a> InteractAnswer<'a> {
             histogram: RangeRow::all(report),
             responsiveness: responsiveness.collect(),
             causes: report.causes.iter().map(CauseRow::new).collect(),
-            limits: report.limits.iter().map(LimitRow::new).collect(),
+            limits: report.limits.iter().map(|limit| LimitRow::new(report, limit)).collect(),
             start: report.start.as_ref().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)),
             longest: report.longest.iter().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)).collect(),
             inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
@@ -131,6 +134,10 @@ struct CountRow {
     ended: u64,
     /// Still under way when the recording ended: how long they took is not known.
     unfinished: u64,
+    /// Followed by output of which it is not known whether they caused it, and by no other.
+    unsure: u64,
+    /// The same, and those that were seen before that output.
+    doubtful: u64,
     background_outputs: u64,
     records_lost: u64,
     not_split: u64,
@@ -159,6 +166,8 @@ impl CountRow {
             by_terminal: count(Outcome::ByTerminal),
             ended: count(Outcome::Ended),
             unfinished: count(Outcome::Unfinished),
+            unsure: count(Outcome::Unsure),
+            doubtful: report.doubtful().count() as u64,
             background_outputs: summary.background_outputs,
             records_lost: summary.records_lost,
             not_split: summary.not_split,
@@ -202,6 +211,9 @@ impl CostRow {
 struct WaitingRow {
     lasted_ns: u64,
     waited_ns: u64,
+    /// How much of that punctual itself took, by typing and looking, and the rest; `null` if it is not known.
+    own_work_ns: Option<u64>,
+    without_own_work_ns: Option<u64>,
     compared_ns: Option<u64>,
     waited_1996_ns: Option<u64>,
     /// Both over time, from the first input on; `null` if it is not known.
@@ -214,6 +226,8 @@ impl WaitingRow {
         WaitingRow {
             lasted_ns: report.lasted_ns(),
             waited_ns: report.waited_ns(),
+            own_work_ns: report.own_work_ns(),
+            without_own_work_ns: report.own_work_ns().map(|own| report.waited_ns().saturating_sub(own)),
             compared_ns: waited_1996.map(|(_, all)| all),
             waited_1996_ns: waited_1996.map(|(waited, _)| waited),
             over_time: OverTimeRow::new(report),
@@ -330,16 +344,19 @@ struct LimitRow<'a> {
     limit_ns: u64,
     found_ns: Option<u64>,
     exceeded: bool,
+    /// Whether it is exceeded if inputs caused what may be theirs.
+    perhaps_exceeded: bool,
 }
 
 impl<'a> LimitRow<'a> {
-    fn new((kind, limit): &'a (String, Limit)) -> LimitRow<'a> {
+    fn new(report: &InteractReport<'_>, (kind, limit): &'a (String, Limit)) -> LimitRow<'a> {
         LimitRow {
             kind,
             what: &limit.what,
             limit_ns: limit.limit_ns,
             found_ns: limit.found_ns,
             exceeded: limit.exceeded,
+            perhaps_exceeded: report.perhaps_over(kind, limit),
         }
     }
 }
@@ -399,6 +416,8 @@ struct InputRow<'a> {
     blocked_ns: Option<u64>,
     seen_ns: Option<u64>,
     arrived_ns: Option<u64>,
+    /// The last output of which it is not known whether this input caused it.
+    perhaps_ns: Option<u64>,
     /// CPU time of all threads of the program until the next input, including what they did in the background.
     cpu_ns: Option<u64>,
     /// CPU time of the threads that were working on this input; not of a display's server.
@@ -410,6 +429,8 @@ struct InputRow<'a> {
     counters: Option<CountersRow>,
     bytes: u64,
     output_bytes: u64,
+    /// How much of the time until it was seen punctual itself took; `null` if it was not split.
+    own_work_ns: Option<u64>,
     /// What the time until it was seen was spent on; `null` if it was not split. Of more than 10,000 inputs, only the
     /// longest have it.
     parts: Option<Vec<PartRow<'a>>>,
@@ -438,6 +459,7 @@ impl<'a> InputRow<'a> {
             blocked_ns: after(input.blocked_ns),
             seen_ns: after(input.seen_ns),
             arrived_ns: after(input.arrived_ns),
+            perhaps_ns: after(input.perhaps_ns),
             cpu_ns: input.cpu_ns,
             caused_cpu_ns: input.caused_cpu_ns,
             run_delay_ns: input.run_delay_ns,
@@ -445,6 +467,7 @@ impl<'a> InputRow<'a> {
             counters: input.counters.map(CountersRow::from),
             bytes: input.bytes,
             output_bytes: input.output_bytes,
+            own_work_ns: parts.map(|parts| parts.iter().filter(|part| part.on.is_own_work()).map(|part| part.ns).sum()),
             parts: parts.map(|parts| parts.iter().map(PartRow::new).collect()),
             events: toolkit::rows_of(report, input),
         }

@@ -3,7 +3,7 @@
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
-use super::sums::{KindLimit, KindSum, Patience, judge, kinds, over, tasks};
+use super::sums::{KindLimit, KindSum, Patience, is_of_kind, judge, kinds, over, tasks};
 use super::think_wait::OverTime;
 use crate::NextStep;
 use crate::why::explain;
@@ -18,6 +18,8 @@ use std::path::Path;
 const CURVE_MS: [u64; 13] = [0, 1, 2, 5, 10, 16, 33, 50, 100, 200, 500, 1_000, 2_000];
 /// How many of the longest inputs have their parts shown.
 pub(super) const MAX_LONGEST: usize = 20;
+/// What a program at a terminal is used by.
+const TERMINAL: &str = "pty";
 /// How many of the longest inputs have their parts kept.
 const MAX_TOLD: usize = 10_000;
 
@@ -125,7 +127,7 @@ impl<'a> InteractReport<'a> {
     pub fn exit_code(&self) -> u8 {
         let limits = || self.limits.iter().map(|(_, limit)| limit);
         let failed = self.document.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
-        if limits().any(|limit| limit.exceeded) {
+        if limits().any(|limit| limit.exceeded) && !self.draws_by_itself() {
             2
         } else {
             u8::from(
@@ -134,6 +136,8 @@ impl<'a> InteractReport<'a> {
                     || self.stuck().is_some()
                     || self.is_own_use() && self.typed().next().is_none()
                     || self.began_before() + self.unfinished() > 0 && !self.limits.is_empty()
+                    || self.limits.iter().any(|(kind, limit)| self.perhaps_over(kind, limit))
+                    || self.draws_by_itself() && !self.limits.is_empty()
                     || self.wrong_sums > 0
                     || !self.unread.is_empty()
                     || limits().any(|limit| limit.found_ns.is_none()),
@@ -185,9 +189,31 @@ impl<'a> InteractReport<'a> {
         self.outcomes.iter().find(is_it).map_or(0, |(_, count)| *count)
     }
 
+    /// Inputs after which something came out that they may have caused, and how long after them the last of it.
+    pub(crate) fn doubtful(&self) -> impl Iterator<Item = u64> {
+        self.typed().filter_map(Interaction::perhaps_after_ns)
+    }
+
+    /// Whether an input of a kind took longer than allowed, if it caused what came out after it.
+    pub(crate) fn perhaps_over(&self, kind: &str, limit: &Limit) -> bool {
+        let of_kind = self.typed().filter(|input| is_of_kind(kind, input));
+        of_kind.filter_map(Interaction::perhaps_after_ns).any(|ns| ns > limit.limit_ns)
+    }
+
+    /// Whether a program in a window draws all the time: what it draws by itself may count as an input's.
+    pub(crate) fn draws_by_itself(&self) -> bool {
+        self.summary.never_quiet && self.summary.via != TERMINAL
+    }
+
     /// How long somebody waited for all of them, ns.
     pub(super) fn waited_ns(&self) -> u64 {
         self.typed().filter_map(Interaction::latency_ns).fold(0, u64::saturating_add)
+    }
+
+    /// How much of that whoever measured took, ns; `None` if that is not known.
+    pub(super) fn own_work_ns(&self) -> Option<u64> {
+        let own = self.causes.iter().filter(|cause| cause.on.is_own_work());
+        self.summary.followed.then(|| own.fold(0, |sum: u64, cause| sum.saturating_add(cause.ns)))
     }
 
     /// The same by the state machine of 1996, for inputs where that is known, ns; and how long somebody waited for

@@ -9,6 +9,9 @@ use std::path::Path;
 /// The kernel's functions that end a thread's own sleep: nanosleep and time limits, those counted in ticks, and a timerfd.
 const OWN_TIMERS: [&str; 3] = ["hrtimer_wakeup", "process_timeout", "timerfd_tmrproc"];
 
+/// Ends the name of a thread of whoever measured.
+const OF_THIS_RECORDING: &str = " (this recording)";
+
 /// Why some of the waiting passed, and who had it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Spent {
@@ -27,6 +30,11 @@ impl Spent {
     pub(super) fn of(part: &InteractionPart) -> Spent {
         let kind = Kind::from_name(&part.kind).map_or_else(|| SpentKind::Other(part.kind.clone()), SpentKind::Blamed);
         Spent { kind, who: part.not_seen.map_or_else(|| part.name.as_str().into(), Who::from) }
+    }
+
+    /// Whether whoever measured had it: the thread that types, or those that look at what happened.
+    pub(super) fn is_own_work(&self) -> bool {
+        self.who.name().ends_with(OF_THIS_RECORDING)
     }
 
     /// The kind of cause, if it is one.

@@ -106,15 +106,19 @@ pub(super) fn tasks(inputs: &[Interaction]) -> Vec<(String, Distribution)> {
     tasks
 }
 
+/// Whether a limit on a kind of input judges this one.
+pub(super) fn is_of_kind(kind: &str, input: &Interaction) -> bool {
+    match kind {
+        ALL => input.is_measured(),
+        kind => input.kind == kind,
+    }
+}
+
 /// What a limit on a kind of input judges: also those that were taken together with a later one, because a program that
 /// stalls would keep it otherwise.
 pub(crate) fn judged(kind: &str, inputs: &[Interaction]) -> Distribution {
     let mut distribution = Distribution::new();
-    let is_it = |input: &Interaction| match kind {
-        ALL => input.is_measured(),
-        kind => input.kind == kind,
-    };
-    let waits = inputs.iter().zip(waits_ns(inputs)).filter(|(input, _)| is_it(input));
+    let waits = inputs.iter().zip(waits_ns(inputs)).filter(|(input, _)| is_of_kind(kind, input));
     waits.filter_map(|(_, ns)| ns).for_each(|ns| distribution.record(ns));
     distribution
 }

@@ -147,6 +147,15 @@ fn waiting(text: &mut String, report: &InteractReport<'_>) {
         format_ns(lasted),
         as_fine_percent(waited, lasted)
     );
+    if let Some(own) = report.own_work_ns().filter(|_| waited > 0) {
+        let without = format_ns(waited.saturating_sub(own));
+        let _ = writeln!(
+            text,
+            "  punctual's own work: {} of that ({}); without it {without}",
+            format_ns(own),
+            as_fine_percent(own, waited)
+        );
+    }
     if let Some((waited_1996, compared)) = report.waited_1996_ns() {
         let _ = writeln!(
             text,
@@ -240,9 +249,11 @@ fn limits(text: &mut String, report: &InteractReport<'_>) {
         let found = limit.found_ns.map_or_else(|| "nothing to judge".to_owned(), format_ns);
         let judged = match limit.found_ns {
             None => "NOT JUDGED",
+            Some(_) if report.draws_by_itself() => "not known: it draws by itself",
             Some(_) if limit.exceeded => "EXCEEDED",
             Some(_) if report.began_before() > 0 => "kept by those whose beginning is known",
             Some(_) if report.unfinished() > 0 => "kept by those that were over",
+            Some(_) if report.perhaps_over(kind, limit) => "kept by what is known to be an answer",
             Some(_) => "kept",
         };
         let _ = writeln!(text, "limit {kind}:{} {}: {found}, {judged}", limit.what, format_ns(limit.limit_ns));

@@ -5,7 +5,7 @@ pub(crate) mod compare;
 use crate::interact::InteractReport;
 use crate::interact::sums::judged;
 use crate::layout::{percent, shortened};
-use punctual_recording::{EndReason, agreeing, counted, format_ns, printable_path};
+use punctual_recording::{EndReason, Limit, agreeing, counted, format_ns, printable_path};
 use std::path::Path;
 
 /// The verdict shows a cause's words up to this length, characters: a forged recording may have names of any length.
@@ -34,7 +34,9 @@ impl InteractReport<'_> {
         let all = self.latencies();
         let (Some(median), Some(longest)) = (all.quantile(0.5), all.max()) else {
             let inputs = counted(self.typed().count(), "input");
-            return format!("{before}{program} answered none of {inputs}.{}", self.stuck_in_words());
+            let sure = if self.doubtful().next().is_some() { " for certain" } else { "" };
+            let (doubt, stuck) = (self.doubt_in_words(), self.stuck_in_words());
+            return format!("{before}{program} answered none of {inputs}{sure}.{doubt}{stuck}");
         };
         let show = format_ns;
         let mut verdict = format!(
@@ -51,13 +53,15 @@ impl InteractReport<'_> {
             verdict.push_str(&format!("; largest cause of the waiting: {on} ({share:.0} %)"));
         }
         verdict.push('.');
+        verdict.push_str(&self.doubt_in_words());
         verdict.push_str(&self.start_in_words());
         if self.failed_early() {
             verdict.push_str(&format!(" It ended {} before the script was through.", self.end_in_words()));
         }
         verdict.push_str(&self.stuck_in_words());
         verdict.push_str(&self.unjudged_in_words());
-        for (kind, limit) in self.limits.iter().filter(|(_, limit)| limit.exceeded || limit.found_ns.is_none()) {
+        let is_over = |limit: &Limit| limit.exceeded && !self.draws_by_itself();
+        for (kind, limit) in self.limits.iter().filter(|(_, limit)| is_over(limit) || limit.found_ns.is_none()) {
             match limit.found_ns {
                 Some(found) => verdict.push_str(&format!(
                     " Over the limit: {} of {kind} is {}; {} is allowed.",
@@ -73,8 +77,32 @@ impl InteractReport<'_> {
         verdict + &self.few_in_words()
     }
 
+    /// Of what came out it is not known whether an input caused it.
+    fn doubt_in_words(&self) -> String {
+        let (count, last_ns) = self.doubtful().fold((0, 0), |(count, last), ns| (count + 1, ns.max(last)));
+        if count == 0 {
+            return String::new();
+        }
+        format!(
+            " After {} something came out whose cause is not known, up to {} after {}: if that was the answer, it took so long.",
+            counted(count, "input"),
+            format_ns(last_ns),
+            agreeing(count, "it", "one")
+        )
+    }
+
     /// How long the start took, and where most of that time went.
     fn start_in_words(&self) -> String {
+        if self.summary.never_quiet {
+            let also = if self.draws_by_itself() {
+                ": what it draws by itself may count as an input's, and no limit counts as kept or exceeded"
+            } else {
+                ""
+            };
+            return format!(
+                " It never stopped putting something out before the first input: its start has no end{also}."
+            );
+        }
         let Some((at, parts)) = &self.start else { return String::new() };
         let (latency, show) = (self.inputs[*at].latency_ns().unwrap_or(0), format_ns);
         let mut words = format!(" Its start took {}", show(latency));
@@ -100,10 +128,14 @@ impl InteractReport<'_> {
     fn unjudged_in_words(&self) -> String {
         let told = [(self.began_before(), "When", "began"), (self.unfinished(), "How long", "took")];
         let told = told.iter().filter(|(count, ..)| *count > 0 && !self.limits.is_empty());
-        told.map(|(count, what, did)| {
+        let doubted = self.limits.iter().filter(|(kind, limit)| !limit.exceeded && self.perhaps_over(kind, limit));
+        let doubted = doubted.map(|(kind, limit)| {
+            format!(" Whether {} of {kind} keeps to {} is not known.", limit.what, format_ns(limit.limit_ns))
+        });
+        let told = told.map(|(count, what, did)| {
             format!(" {what} {} {did} is not known: no limit counts as kept.", counted(*count, "input"))
-        })
-        .collect()
+        });
+        told.chain(doubted).collect()
     }
 
     /// Which limits judged the longest input, because a quantile takes more of them.
