@@ -71,7 +71,8 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
         return;
     }
     let sleeper = mostly_slept(wait);
-    if asks || is_askers && sleeper.is_some() {
+    // Of several connections that it reads one after the other any may bring answers.
+    if (asks || is_askers && sleeper.is_some()) && !classifier.reads_several() {
         for piece in wait {
             become_nobodys(piece, Kind::Idle, NO_REQUEST, sleeper.clone().map(Detail::Slept));
         }

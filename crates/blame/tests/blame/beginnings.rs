@@ -68,7 +68,7 @@ fn slept() -> u64 {
 
 /// What whoever begins the request did before.
 #[derive(Debug, Clone, Copy)]
-enum Before {
+pub(crate) enum Before {
     /// It was answered, or asked, by the late thread.
     Woken,
     /// It slept: a client pauses, or a store is slow.
@@ -81,7 +81,7 @@ const BEFORE: [Before; 3] = [Before::Woken, Before::Slept, Before::NotSeen];
 
 /// Somebody wakes the late thread at 1,000 us. From 1,300 us on that waits for somebody else, whom it woke before or not, who sleeps until
 /// 4,000 us or works all the time, and wakes it at 4,100 us.
-fn served(way: Way, before: Before, wakes_it: bool, sleeps: bool) -> Episode {
+pub(crate) fn served(way: Way, before: Before, wakes_it: bool, sleeps: bool) -> Episode {
     let begun_by = if matches!(before, Before::NotSeen) { CLIENT } else { VICTIM_RUNS };
     let mut story = Story::new(begun_by, 5_000);
     story.episode.stage = Stage::Request;

@@ -47,6 +47,16 @@ fn tells(story: &mut Story, at_us: u64, by: (u32, i16), woken: &[u32]) {
 /// The victim asks the server at 1,020 us, which wakes those whom it `asks` for that. `meanwhile` happens until this one ends the
 /// server's last wait, at 4,010 us, and the server answers at 4,030.
 fn request(asks: &[u32], meanwhile: impl FnOnce(&mut Story), last: (u32, i16)) -> Episode {
+    request_and(asks, meanwhile, last, &[])
+}
+
+/// The same where the server wakes these before it answers, each by what it had called for.
+fn request_and(
+    asks: &[u32],
+    meanwhile: impl FnOnce(&mut Story),
+    last: (u32, i16),
+    first: &[(u32, Option<Call>)],
+) -> Episode {
     let mut story = Story::new(IDLE, 5_000);
     story.episode.stage = Stage::Request;
     story.episode.names.extend(["pinger".into(), "second".into()]);
@@ -63,6 +73,9 @@ fn request(asks: &[u32], meanwhile: impl FnOnce(&mut Story), last: (u32, i16)) -
     runs(&mut story, 4_000, last, 0);
     wakes(&mut story, 4_010, SERVER.0, POLL);
     runs(&mut story, 4_020, SERVER, WAITS);
+    for (number, (tid, waker)) in first.iter().enumerate() {
+        wakes(&mut story, 4_022 + number as u64, *tid, WaitEnd { waker: *waker, ..READ });
+    }
     wakes(&mut story, 4_030, VICTIM, READ);
     runs(&mut story, 4_035, VICTIM_RUNS, 0);
     runs(&mut story, 5_000, IDLE, WAITS);
@@ -161,6 +174,30 @@ fn whoever_was_awake_as_the_server_replied_was_not_waited_for() {
     let told = waited(&request(&[STORE.0], unseen, PINGER));
     // The store, which was woken, may have sent what made the server answer.
     assert_eq!(told, named(&[(ENDER_NOT_SEEN.name(), 960 + 4 * 470)]));
+}
+
+/// The pinger comes while the server's answer is due by a timer of its own, or has come and woke nobody: it is served, and then the victim is.
+#[test]
+fn whoever_is_served_before_the_answer_was_not_waited_for() {
+    let not_seen = |us| named(&[(ENDER_NOT_SEEN.name(), us)]);
+    let write = Some(Call::Write);
+    // As if the store were asked by the pinger, and the pinger by the store: both look like whoever is asked.
+    let in_turns = |story: &mut Story| {
+        tells(story, 1_500, PINGER, &[]);
+        tells(story, 2_000, STORE, &[PINGER.0]);
+    };
+    let served = waited(&request_and(&[STORE.0], in_turns, PINGER, &[(PINGER.0, write)]));
+    assert_eq!(served, not_seen(2_960 - 2 * 30));
+    let alone = waited(&request_and(&[], |_| {}, PINGER, &[(PINGER.0, write)]));
+    assert_eq!(alone, not_seen(2_960));
+    // It asks the store for what the pinger wants.
+    let asks_for_it = waited(&request_and(&[], |_| {}, PINGER, &[(STORE.0, write)]));
+    assert_eq!(asks_for_it, not_seen(2_960));
+    // Whoever was asked is told nothing, makes room as its answer is read, or is not the only one that is answered.
+    for first in [&[][..], &[(STORE.0, Some(Call::Read))], &[(PINGER.0, write)]] {
+        let told = waited(&request_and(&[STORE.0], |_| {}, STORE, first));
+        assert_eq!(told, named(&[("first", 2_960)]), "{first:?}");
+    }
 }
 
 /// As a server has it that answers a client every 4 us, all through one late request of another.

@@ -16,6 +16,7 @@ mod edges;
 mod file_locks;
 mod groups;
 mod holders;
+mod in_turns;
 mod innocents;
 mod interrupted;
 mod lock_changes;

@@ -1,11 +1,11 @@
 //! Threads that sleep now and then within their requests: a worker that is handed them by a thread of its own program, and a store behind a pipe. From one
 //! sleep to the next they wait for their next request, and nobody is to be named for that.
 
-use crate::beginnings::{STORE, Way, by_its_timer, is_untold, timer_wakes};
+use crate::beginnings::{STORE, Way, by_its_timer, is_untold, timer_wakes, word};
 use crate::support::requests::{IDLE, READ, WAITS, parts};
 use crate::support::{Story, VICTIM, VICTIM_RUNS};
 use punctual_blame::{Kind, Part};
-use punctual_recording::episode::{Call, EventKind, Process, WaitEnd};
+use punctual_recording::episode::{Call, EventKind, Process, WaitEnd, WakingAct};
 use punctual_recording::{Episode, Stage};
 
 const CLIENT: (u32, i16) = (8, 120);
@@ -88,5 +88,19 @@ fn a_server_is_not_named_where_what_passed_behind_it_was_not_seen() {
         }
         let told = parts(&story.episode);
         assert_eq!((is_named(&told), told.iter().any(is_untold)), (has_period, !has_period), "{has_period}: {told:?}");
+    }
+}
+
+/// A stage of a chain that the one before it hands its work by a word, and that sleeps within some of it: who ended its wait may not be seen.
+#[test]
+fn a_wait_for_a_word_that_nobody_is_seen_to_end_may_be_for_the_next_request() {
+    for has_period in [false, true] {
+        let mut episode = by_its_timer(Way::Queue, true, true).episode;
+        episode.has_period = has_period;
+        let wakings = episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000);
+        wakings.for_each(|event| event.extra = word(WakingAct::Else) | 19);
+        let told = parts(&episode);
+        let is_not_seen = told.iter().any(|part| part.kind == Kind::Wait && part.who.not_seen().is_some());
+        assert_eq!((is_not_seen, told.iter().any(is_untold)), (has_period, !has_period), "{told:?}");
     }
 }

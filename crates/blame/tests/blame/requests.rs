@@ -63,7 +63,7 @@ fn whoever_woke_it_over_something_else_is_not_accused() {
         (0, "woken by other; how is not in the recording"),
     ];
     for (bits, words) in cases {
-        let part = wait(&served(bits));
+        let part = wait(&Episode { has_period: true, ..served(bits) });
         assert_eq!((&part.who, part.ns, part.unknown_ns), (&ENDER_NOT_SEEN, 2_000_000, 2_000_000), "{words}");
         assert_eq!(in_words(&part.detail).as_deref(), Some(words));
     }
@@ -255,6 +255,7 @@ fn whoever_wakes_in_vain_again_and_again_is_not_accused() {
         LockWaking { act: WakingAct::WakesWord, same_word: Some(true), state: WordState::NoLock, place: 10, owner: 0 };
     let woken = |is_asked: bool| {
         request(|story| {
+            story.episode.has_period = true;
             if is_asked {
                 story.event(1_200, EventKind::Waking, 0, u64::from(SERVER.0), READ.bits() | 120, 1);
             }
@@ -335,6 +336,7 @@ fn whoever_polls_for_requests_is_not_accused_of_them() {
 fn who_joins_a_thread_waits_for_it() {
     let joined = |left: u32| {
         request(|story| {
+            story.episode.has_period = true;
             story.switch(1_500, SERVER, WAITS, 2);
             let told = LockWaking { act: WakingAct::Else, same_word: None, ..lets_go(10) };
             story.event(3_500, EventKind::Waking, 0, u64::from(VICTIM), told.bits() | 19, 2);

@@ -227,7 +227,7 @@ fn a_timer_of_the_loop_ends_no_wait_for_whoever_was_asked() {
 /// victim before, as it slept so, with this told of that.
 fn queued(asked: Option<(u32, u64)>) -> Episode {
     let mut story = Story::new(SERVER, 5_000);
-    story.episode.stage = Stage::Request;
+    (story.episode.stage, story.episode.has_period) = (Stage::Request, true);
     if let Some((left_state, _)) = asked {
         story.switch(900, (0, 120), left_state, 0);
     }

@@ -53,6 +53,7 @@ mod maps;
 pub(crate) mod missed_runs;
 mod naming;
 mod of_requests;
+mod own_sleeps;
 pub(crate) mod performance_events;
 mod processes;
 pub(crate) mod program_files;
@@ -69,6 +70,7 @@ pub(crate) mod symbols;
 mod symbols_ahead;
 #[cfg(test)]
 mod test_event;
+mod turns;
 mod waits_by;
 mod watch;
 mod writing;

@@ -17,6 +17,7 @@ pub(crate) use super::request::{Known, Request};
 use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
+use super::turns::Turns;
 use punctual_recording::RecorderSummary;
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
@@ -28,7 +29,7 @@ const MAX_THREADS: usize = 8_192;
 /// How many of the places where a thread waits for answers are kept in mind at most.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
-const MAX_SLEEPS: u8 = 16;
+pub(super) const MAX_SLEEPS: u8 = 16;
 
 #[derive(Default)]
 pub(super) struct Thread {
@@ -39,7 +40,7 @@ pub(super) struct Thread {
     /// Since when, ns.
     pub(super) since_ns: u64,
     /// Places at which something other than a timer ended waits within requests.
-    answered: BTreeSet<u32>,
+    pub(super) answered: BTreeSet<u32>,
     /// What it was last seen to wait for.
     pub(super) seen: Option<Sight>,
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
@@ -47,15 +48,19 @@ pub(super) struct Thread {
     /// Those of them where something else may come, too.
     mixed: BTreeSet<u32>,
     /// How often it has slept until a timer and for nothing else since it last waited there, ...
-    sleeps: u8,
+    pub(super) sleeps: u8,
     /// ... and for how long each time.
-    lengths: Sleeps,
+    pub(super) lengths: Sleeps,
     /// How often it waits within a request.
     usual: Usual,
     /// Whether its last request counts as sure because it seems to end with a sleep of its clock: the end of that sleep shows it.
-    is_sure_by_clock: bool,
+    pub(super) is_sure_by_clock: bool,
     /// Which of its requests may be wakeups in vain.
     in_vain: InVain,
+    /// Whether it reads several connections that it accepted in turns.
+    turns: Turns,
+    /// How many of its requests count as sure since somebody asked.
+    sure_asked: u64,
     /// Where it waits for answers.
     pub(super) asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -110,6 +115,11 @@ impl Requests {
         let before = thread.end_of_wait(stretch, &mut self.cut);
         thread.begin(stretch);
         let after = thread.pause(stretch);
+        let sure = [before, after].into_iter().flatten().filter(|over| over.known.is_asked_for && over.known.is_sure());
+        thread.sure_asked += sure.count() as u64;
+        if thread.may_ask() {
+            self.not_sure_after_all += std::mem::take(&mut thread.sure_asked);
+        }
         if stretch.then == Pause::Ends {
             self.ended += u64::from(thread.has_accepted && thread.accepted.is_empty());
             self.threads.remove(&tid);
@@ -190,15 +200,14 @@ impl Thread {
         stretch.ended_by == EndedBy::Timer && !is_answered && self.accepted.is_empty() && self.accepted_none
     }
 
-    /// Whether a thread that sleeps at a place, or whose wait there a timer ended, does so within its requests: it waits elsewhere for those.
-    fn sleeps_within(&self, place: u32, call: Option<Call>, ended_by: Option<EndedBy>) -> bool {
-        let sleeps = call == Some(Call::Sleep) || ended_by == Some(EndedBy::Timer);
-        sleeps && !self.accepted.is_empty() && !self.accepted.contains(&place) && !self.is_source(place)
-    }
-
     /// Whether what comes at a place is surely a request.
     fn is_asked_at(&self, place: u32) -> bool {
-        self.accepted.contains(&place) && !self.mixed.contains(&place) && self.is_source(place)
+        self.accepted.contains(&place) && !self.mixed.contains(&place) && self.is_source(place) && !self.may_ask()
+    }
+
+    /// Whether it may ask by what its program accepted.
+    fn may_ask(&self) -> bool {
+        self.turns.are_taken() || !self.accepted.is_empty() && self.lengths.keep_a_clock()
     }
 
     fn is_at_source(&self, place: u32) -> bool {
@@ -207,7 +216,7 @@ impl Thread {
 
     /// Whether a request is over when it waits at a place. Of connections that were accepted none is better than another: a
     /// worker serves one after the other.
-    fn is_source(&self, place: u32) -> bool {
+    pub(super) fn is_source(&self, place: u32) -> bool {
         let is_another = |source| self.accepts_at(source) && self.accepted.contains(&place);
         self.source.is_some_and(|source| source.place == place || is_another(source))
     }
@@ -240,7 +249,7 @@ impl Thread {
     }
 
     /// Whether nothing tells who asks by what it waits for at a place.
-    fn is_unclear(&self, place: u32) -> bool {
+    pub(super) fn is_unclear(&self, place: u32) -> bool {
         self.unclear.contains(&place) || self.unclear_several.contains(&place) && !self.has_accepted
     }
 
@@ -258,23 +267,6 @@ impl Thread {
         }
     }
 
-    /// A server that sleeps within its requests waits for the next one before long.
-    fn note_sleep(&mut self, place: u32, call: Option<Call>, stretch: &Stretch) {
-        let is_by_timer = stretch.ended_by == EndedBy::Timer;
-        if self.accepted.contains(&place) {
-            self.sleeps = 0;
-        } else if call == Some(Call::Sleep) || is_by_timer && !self.answered.contains(&place) {
-            // What ends where it waits for others, too, is no sleep within a request.
-            if is_by_timer && !self.is_unclear(place) {
-                self.lengths.slept(self.since_ns, stretch.expected_ns);
-            }
-            self.sleeps = self.sleeps.saturating_add(1);
-            if self.sleeps > MAX_SLEEPS {
-                self.accepted.clear();
-            }
-        }
-    }
-
     fn note_other(&mut self, place: u32, call: Option<Call>) {
         if self.asked.contains(&place) || self.unclear.contains(&place) {
             self.others.remove(&place);
@@ -287,18 +279,9 @@ impl Thread {
     fn note_wait(&mut self, stretch: &Stretch) {
         let Some((place, call)) = self.at else { return };
         self.learn(place, stretch);
+        self.turns.waited(place, call, self.accepted.contains(&place));
         self.note_other(place, call);
         self.note_sleep(place, call, stretch);
-    }
-
-    /// Whether the wait before a stretch was a sleep that ended at another time than the thread's clock would wake it, as one between two tries.
-    fn slept_out_of_step(&self, stretch: &Stretch) -> bool {
-        stretch.ended_by == EndedBy::Timer && self.lengths.ended_out_of_step(stretch.expected_ns)
-    }
-
-    /// Whether the last request counts as sure since it seemed to end with a sleep of the thread's clock, and did not.
-    fn ended_out_of_step(&mut self, stretch: &Stretch) -> bool {
-        std::mem::take(&mut self.is_sure_by_clock) && self.slept_out_of_step(stretch)
     }
 
     /// The wait before a stretch is over: the request that ended when that wait began, if one did.
@@ -307,7 +290,7 @@ impl Thread {
         let ended_by = stretch.ended_by;
         let is_for_answers = self.is_for_answers(place);
         let is_a_sleep = |source: Source| source.is_timer() && !self.accepted.contains(&source.place);
-        let slept_within = !self.accepted.is_empty() && self.source.is_some_and(is_a_sleep);
+        let slept_within = self.is_a_server() && self.source.is_some_and(is_a_sleep);
         if is_for_answers && self.is_at_source(place) || slept_within {
             // What seemed to begin there was the rest of another one.
             (self.source, self.open) = (None, None);
@@ -427,7 +410,7 @@ impl Thread {
         let may_be_part =
             is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
         let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
-        let is_bounded = !(may_be_part || may_be_several || is_after_answer)
+        let is_bounded = !(may_be_part || may_be_several || is_after_answer || self.turns.are_taken())
             && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
         let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
         let has_period = is_by_timer && self.lengths.have_a_period();
@@ -440,6 +423,7 @@ impl Thread {
             may_be_tick,
             is_after_answer,
             is_bounded,
+            is_asked_for: known.is_asked_for && !self.may_ask(),
             ..known
         };
         self.is_sure_by_clock = known.is_by_own_timer && known.is_sure();

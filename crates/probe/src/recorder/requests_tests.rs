@@ -11,6 +11,8 @@ mod loops;
 mod sights;
 #[path = "requests_tries_tests.rs"]
 mod tries;
+#[path = "requests_turns_tests.rs"]
+mod turns;
 
 const IDLE: u32 = 11;
 const ANSWER: u32 = 13;

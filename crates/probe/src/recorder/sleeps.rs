@@ -18,6 +18,8 @@ const TO_OTHERS: u32 = 8;
 const MAX_REMEMBERED: u32 = 8;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
+/// After so many equal steps of several periods in a row, such a step is the period: the thread did something else before.
+const SETTLED: u32 = 32;
 
 /// A thread's sleeps until timers.
 #[derive(Default)]
@@ -35,6 +37,11 @@ pub(super) struct Sleeps {
     /// ... how many of those after it were, and how many were not.
     multiples: u32,
     others: u32,
+    /// Whether it sleeps past times at which its period would have ended, without being behind: then it chooses when it wakes, and may look in between
+    /// whether it can go on; ...
+    chooses: bool,
+    /// ... and how many equal steps of several periods it has made since the last other one.
+    long_steps: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +63,8 @@ impl Sleeps {
         if let Some(last) = self.last.replace(sleep)
             && let (Some(before_ns), Some(after_ns)) = (last.after_ns, after_ns)
         {
-            self.last = Some(Sleep { is_in_step: self.is_step(before_ns, after_ns), ..sleep });
+            self.note_choice(sleep.length_ns, before_ns, after_ns);
+            self.last = Some(Sleep { is_in_step: !self.chooses && self.is_step(before_ns, after_ns), ..sleep });
             let count = if before_ns.abs_diff(after_ns) <= EXACT_NS { &mut self.regular } else { &mut self.irregular };
             *count = count.saturating_add(1);
             self.note_step(before_ns, after_ns);
@@ -71,6 +79,21 @@ impl Sleeps {
                 self.for_a_while /= 2;
                 self.of_another_length /= 2;
             }
+        }
+    }
+
+    /// Whoever is behind sleeps until the next time that is due, so for no longer than a period.
+    fn note_choice(&mut self, length_ns: u64, before_ns: u64, after_ns: u64) {
+        let Some(period_ns) = self.period_ns() else { return };
+        if length_ns <= period_ns.saturating_add(EXACT_NS) || !is_multiple(after_ns, period_ns) {
+            self.long_steps = 0;
+            return;
+        }
+        let is_same = before_ns.abs_diff(after_ns) <= EXACT_NS;
+        (self.chooses, self.long_steps) = (true, if is_same { self.long_steps + 1 } else { 0 });
+        if self.long_steps >= SETTLED {
+            (self.chooses, self.long_steps) = (false, 0);
+            (self.period_ns, self.multiples, self.others) = (Some(after_ns), MIN_SEEN, 0);
         }
     }
 
@@ -103,6 +126,11 @@ impl Sleeps {
             _ if is_of_shorter => (self.period_ns, self.multiples, self.others) = (Some(shorter_ns), 1, 0),
             _ => {}
         }
+    }
+
+    /// Whether it sleeps until times of a clock, whatever it does in between.
+    pub(super) fn keep_a_clock(&self) -> bool {
+        self.period_ns().is_some()
     }
 
     /// Its period, ns, if it sleeps until times that lie such periods apart.
@@ -219,6 +247,34 @@ mod tests {
         }
         assert_eq!(in_step[..5], [false, false, false, true, true]);
         assert_eq!(in_step[48..], [false, false, false, false, true, true, false, true]);
+    }
+
+    /// A job of every fourth tick, which looks again at the next ones where it cannot begin.
+    #[test]
+    fn whoever_looks_again_at_its_next_tick_is_in_step_with_no_period() {
+        const TICK_NS: u64 = 5 * MS;
+        let (mut found, mut due_ns) = (Sleeps::default(), 0);
+        let mut play = |ticks: &[u64], worked_ns: u64| {
+            let mut in_step = Vec::new();
+            for ticks in ticks {
+                let since_ns = due_ns + worked_ns;
+                due_ns += ticks * TICK_NS;
+                found.slept(since_ns, due_ns);
+                in_step.push(found.ended_in_step(due_ns));
+            }
+            in_step
+        };
+        assert_eq!(play(&[4; 12], MS / 5)[3..], [true; 9], "as long as nothing else is seen");
+        assert_eq!(play(&[1, 1, 2, 4, 4, 4, 1, 3, 4, 4], MS / 5)[3..], [false; 7]);
+        // One that is behind sleeps until the tick that comes next.
+        assert_eq!(play(&[4; 40], MS / 5)[36..], [true; 4], "it has not done so for long");
+        let (mut behind, mut due_ns) = (Sleeps::default(), 0);
+        for (ticks, worked_ns) in [(1, MS), (1, MS), (1, MS), (1, MS), (3, 11 * MS), (1, MS), (2, 7 * MS), (1, MS)] {
+            let since_ns = due_ns + worked_ns;
+            due_ns += ticks * TICK_NS;
+            behind.slept(since_ns, due_ns);
+        }
+        assert!(behind.ended_in_step(due_ns) && !behind.chooses);
     }
 
     /// Until a time that strays by an eighth of a period: nearly half of these lengths are within 0.1 ms of the one before.

@@ -7,7 +7,7 @@ use super::several::{descriptor, teller};
 use crate::episode::story::waking;
 use crate::episode::subject::Subject;
 use punctual_recording::Stage;
-use punctual_recording::episode::{Call, Event, EventKind, IN_INTERRUPT, ONE_POLLED};
+use punctual_recording::episode::{Call, Event, EventKind, IN_INTERRUPT, ONE_POLLED, WakingAct};
 
 /// What is known of the beginning of a late thread's request.
 pub(crate) enum Beginning {
@@ -156,19 +156,35 @@ impl Classifier<'_> {
 
     /// Whether a wait of the late thread until a time, and that nobody was seen to end, may be for the next request: it was for one of several
     /// things, in a program that accepted connections, or of which those are not known; or it read, and the beginning of requests is only assumed, or is a timer of
-    /// its own in such a program, unless it read what it had asked for. `poll` of a single descriptor does not tell which.
+    /// its own in such a program, unless it read what it had asked for. `poll` of a single descriptor does not tell which. Or it waited for a word, a queue or a
+    /// signal, and is not known to have a period: such a thread may be handed its requests by those, and sleep within some.
     pub(crate) fn may_wait_for_request(&self, beginning: &Beginning, at_ns: u64) -> bool {
         // The interrupt that wakes it begins a little before that.
         let woken_by = self.index.next_woken(self.subject.tid, at_ns);
         let may_accept = self.episode.connections_unknown || !self.episode.accepted.is_empty();
         woken_by.is_some_and(|woken_by| {
+            let may_be_handed = !self.episode.has_period && is_handed(woken_by);
             let may_be_read = match beginning {
-                Beginning::Assumed => may_read(woken_by),
-                Beginning::OwnTimer => may_read(woken_by) && !reads(woken_by, &self.episode.connected),
-                Beginning::Known | Beginning::AskedBy(_) | Beginning::Period => false,
+                Beginning::Assumed => may_read(woken_by) || may_be_handed,
+                Beginning::OwnTimer => may_read(woken_by) && !reads(woken_by, &self.episode.connected) || may_be_handed,
+                Beginning::Period => may_be_handed,
+                Beginning::Known | Beginning::AskedBy(_) => false,
             };
             may_accept && polls(woken_by) || may_be_read
         })
+    }
+
+    /// Whether the late thread reads several connections that its program accepted, each in a call of its own: whoever serves two clients does not wait for one of
+    /// them alone.
+    pub(crate) fn reads_several(&self) -> bool {
+        let Subject { tid, start_ns, end_ns, .. } = self.subject;
+        let first = waking(self.episode, &self.subject).map(|index| &self.episode.events[index]);
+        let ends = self.index.wakings_of(tid, start_ns, end_ns.saturating_add(1)).iter().copied();
+        let is_read = |event: &&Event| event.wait_end().is_some_and(|end| end.sleeper == Call::Read);
+        let mut read = first.into_iter().chain(ends).filter(is_read).filter_map(descriptor);
+        let accepted = |descriptor: &u32| self.episode.accepted.contains(descriptor);
+        let one = read.by_ref().find(accepted);
+        one.is_some_and(|one| read.any(|other| other != one && accepted(&other)))
     }
 
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
@@ -197,4 +213,12 @@ fn may_read(woken_by: &Event) -> bool {
 /// Whether the woken thread read one of these descriptors.
 fn reads(woken_by: &Event, descriptors: &[u32]) -> bool {
     descriptor(woken_by).is_some_and(|read| descriptors.contains(&read))
+}
+
+/// Whether the woken thread waited for a word in memory, a queue or a signal: by those others may hand it what it is to do.
+fn is_handed(woken_by: &Event) -> bool {
+    match woken_by.wait_end() {
+        Some(end) => matches!(end.sleeper, Call::Futex | Call::Queue | Call::Signal),
+        None => woken_by.lock_waking().act != WakingAct::NotTold,
+    }
 }

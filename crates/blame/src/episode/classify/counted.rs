@@ -62,7 +62,7 @@ impl<'a> Classifier<'a> {
         let start_ns = self.subject.start_ns;
         let ends = self.index.wakings_of(self.subject.tid, start_ns, answers_ns);
         let last = ends.iter().copied().rfind(|end| is_of_loop(end))?;
-        let mut way = Way { last, is_asked: false, counts: Vec::new(), begins_ns: u64::MAX };
+        let mut way = Way { last, is_asked: false, is_served: false, counts: Vec::new(), begins_ns: u64::MAX };
         let mut end = last;
         for _ in 0..MAX_QUESTIONS {
             let End::By(tid) = self.direct_end(end) else { break };
@@ -78,13 +78,28 @@ impl<'a> Classifier<'a> {
             }
         }
         way.counts.reverse();
+        if self.is_served(&way, answers_ns) {
+            way = Way { is_asked: false, is_served: true, counts: Vec::new(), begins_ns: u64::MAX, ..way };
+        }
         Some(way)
+    }
+
+    /// Whether whoever ended the last wait came to be served: the loop told it something before it answered. What made it answer was there by then, or came
+    /// while the loop was awake, as what a timer of its own brings, and woke nobody. One that is not seen to have been asked is served, too, if the loop tells
+    /// anybody else something first: that is what it does with what it was told.
+    fn is_served(&self, way: &Way<'a>, answers_ns: u64) -> bool {
+        let End::By(tid) = self.direct_end(way.last) else { return false };
+        let server = self.subject.tid;
+        let told = self.index.wakings_by(server, way.last.at_ns, answers_ns).iter().take(MAX_TOLD);
+        let mut told = told.filter(|event| is_from(event, server) && !makes_room(event));
+        told.any(|event| event.value == u64::from(tid) || !way.is_asked)
     }
 
     /// The same of the last wait before the answer. An answer that comes while the loop is awake wakes nobody: if another one may have
     /// sent it, and whoever woke the loop last was not asked, nobody is known to have been waited for.
     fn counts_as_last(&self, way: &Way<'a>) -> Counted<'a> {
         match self.direct_end(way.last) {
+            End::By(_) if way.is_served => Counted::NotSeen,
             End::By(tid) if !way.is_asked && self.may_be_answered_by_another(tid, way.last) => Counted::NotSeen,
             End::By(_) => Counted::Itself,
             _ => Counted::NotTold,
@@ -160,6 +175,11 @@ fn are_alike(own: &End, of_last: &End, way: &Way<'_>) -> bool {
         (End::By(one), End::By(other)) => one == other && way.is_asked,
         _ => false,
     }
+}
+
+/// Whether a thread was woken because another one read what it had sent: that tells it nothing.
+fn makes_room(event: &Event) -> bool {
+    event.wait_end().is_some_and(|end| end.waker == Some(Call::Read))
 }
 
 /// Whether a thread had waited for several things in one call.

@@ -21,6 +21,8 @@ pub(super) struct Way<'a> {
     pub(super) last: &'a Event,
     /// Whether whoever ended that is seen to have been asked.
     pub(super) is_asked: bool,
+    /// Whether that one came to be served instead.
+    pub(super) is_served: bool,
     /// The ends of the waits that count, by time: each of whoever was asked for it.
     pub(super) counts: Vec<&'a Event>,
     /// What ended earlier is not seen to be on that way.

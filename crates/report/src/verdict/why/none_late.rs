@@ -98,12 +98,16 @@ impl WhyReport<'_> {
         }
     }
 
-    /// That a request may have taken longer by what its thread waited for the rest of it, to follow that none did: it is over where the thread waits for what
-    /// its client sends.
+    /// That a request may have taken longer by what its thread waited for the rest of it, or by what others did for it, to follow that none did: it is over
+    /// where the thread waits for what its client sends, whoever has it by then.
     fn but_for_the_rest(&self) -> &'static str {
         let times = self.recorder.as_ref().and_then(|recorder| recorder.request_times);
         let asked = times.and_then(|times| times.sure_asked).unwrap_or(0);
-        if asked > 0 { ", waits for the rest of what a client sends left out" } else { "" }
+        if asked > 0 {
+            ", waits for the rest of what a client sends, and what others do that it is handed on to, left out"
+        } else {
+            ""
+        }
     }
 
     /// The same where it is known of all of them where they begin and end; of those alone that came when there was a threshold.
@@ -315,7 +319,7 @@ mod tests {
             WhyReport::new(Path::new("x"), 0, Some(recorder), Vec::new(), false, None, &[]).verdict()
         };
         let none = "None of the 249 requests that were recognised took longer than 4.00 ms";
-        let rest = ", waits for the rest of what a client sends left out";
+        let rest = ", waits for the rest of what a client sends, and what others do that it is handed on to, left out";
         assert_eq!(told(249, Some(249)), format!("{none}{rest}."));
         assert_eq!(told(249, Some(0)), format!("{none}."));
         assert_eq!(told(249, None), format!("{none}."), "an older recording does not say");
