@@ -10,6 +10,8 @@ pub(super) struct Begun {
     due_ns: Option<(u64, u64)>,
     /// Whole periods that passed between one and the next, rounded each time.
     passed: u64,
+    /// The shortest time from one to the next, ns.
+    pub(super) closest_ns: Option<u64>,
 }
 
 impl Begun {
@@ -17,6 +19,8 @@ impl Begun {
     pub(super) fn take(&mut self, due_ns: u64, period_ns: u64) {
         let (first_ns, last_ns) = self.due_ns.unwrap_or((due_ns, due_ns));
         let passed = periods_between((last_ns, due_ns), period_ns).saturating_sub(2);
+        let apart_ns = self.due_ns.map(|(_, last_ns)| due_ns.saturating_sub(last_ns));
+        self.closest_ns = self.closest_ns.into_iter().chain(apart_ns).min();
         self.count += 1;
         self.due_ns = Some((first_ns, due_ns));
         self.passed = self.passed.saturating_add(passed);

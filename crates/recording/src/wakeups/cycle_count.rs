@@ -43,6 +43,15 @@ pub struct CycleCount {
     pub longest_paused_ns: u64,
     /// Periods that began in such cycles, where what the thread did after the sleep may be the cycles of several of them.
     pub pauses_made_up: u64,
+    /// The longest time, ns, from when the last cycle that was seen to begin was due until its thread or the recording ended, of a thread that was seen no more
+    /// for more than two periods before that; 0 if there is none. That cycle may have gone on, or the next have been kept from its CPU.
+    pub silent_ns: u64,
+    /// The longest time, ns, from when a recording began that had not started the loop until a thread of it was first seen to wake, if that is more than two
+    /// periods; 0 if there is none. What such a thread does before its first sleep is not seen: a cycle may have gone on all the time.
+    pub late_seen_ns: u64,
+    /// The shortest time, ns, from when one cycle was due until the next was, where no grid shows when they are and it is much less than a period; 0 elsewhere.
+    /// A stretch that is longer may be several cycles.
+    pub closest_ns: u64,
     /// Threads whose wakeups do not show which of them begin a cycle; they count no cycles.
     pub untold: u64,
     /// Those of them that wake more often than once in a period, at no time of it that shows which wakeups begin one.
@@ -151,6 +160,9 @@ impl CycleCount {
         self.paused = self.paused.saturating_add(other.paused);
         self.paused_periods = self.paused_periods.saturating_add(other.paused_periods);
         self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
+        self.silent_ns = self.silent_ns.max(other.silent_ns);
+        self.late_seen_ns = self.late_seen_ns.max(other.late_seen_ns);
+        self.closest_ns = [self.closest_ns, other.closest_ns].into_iter().filter(|ns| *ns > 0).min().unwrap_or(0);
         self.pauses_made_up = self.pauses_made_up.saturating_add(other.pauses_made_up);
         self.untold = self.untold.saturating_add(other.untold);
         self.too_often = self.too_often.saturating_add(other.too_often);

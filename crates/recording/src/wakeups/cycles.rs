@@ -4,7 +4,7 @@ use super::begun::Begun;
 use super::cycle_count::CycleCount;
 use super::finished::{Finished, Untold};
 use super::grid::{Grid, MIN_PERIODS};
-use super::once::Sleeps;
+use super::once::{LONG_PERIODS, Sleeps};
 use super::series::{Open, Room, Series};
 use super::shared_timers::{Expiries, Sharing};
 use super::spacing::Spacing;
@@ -36,12 +36,16 @@ pub struct Cycles {
     expiries: Expiries,
     /// When the recording began and ended, ns; 0 if that is not known.
     recorded_ns: (u64, u64),
+    /// Whether the recording started the loops: it sees them from their beginning on.
+    has_started: bool,
 }
 
 /// The most grids of a thread that are looked at.
 const MAX_GRIDS: usize = 8;
 /// A thread that has no more timers than this in a hundred periods has about one in each.
 const ONCE_PERCENT: u64 = 105;
+/// A loop two of whose cycles are due less than this many hundredths of a period apart is no even one.
+const UNEVEN_PERCENT: u128 = 90;
 
 #[derive(Debug, Default)]
 struct Thread {
@@ -109,6 +113,29 @@ impl Thread {
     /// Whether it wakes about once in a period, whoever wakes it, given how many wakeups nobody saw.
     fn is_loop(&self, unseen: u64, period_ns: u64) -> bool {
         self.sleeps.is_of_loop(self.wakeups.saturating_add(unseen), period_ns)
+    }
+
+    /// For a loop that was not seen for some periods before it, or the recording, ended, then, ns: how long that was since its last cycle was due.
+    fn silent_ns(&self, unseen: u64, recording_ended_ns: u64, period_ns: u64) -> Option<u64> {
+        let ended_ns = self.ended_ns.unwrap_or(recording_ended_ns);
+        let silent_ns = ended_ns.checked_sub(self.sleeps.seen_until_ns()?)?;
+        let is_silent = silent_ns > period_ns.saturating_mul(LONG_PERIODS);
+        let due_ns = self.by_time.open?.last().0;
+        (is_silent && self.is_loop(unseen, period_ns)).then(|| ended_ns.saturating_sub(due_ns))
+    }
+
+    /// For a loop that was first seen some periods after a recording had begun, then, ns, that had not started it: how long that was.
+    fn late_seen_ns(&self, unseen: u64, recording_began_ns: u64, period_ns: u64) -> Option<u64> {
+        let late_ns = self.sleeps.seen_from_ns()?.checked_sub(recording_began_ns)?;
+        let is_late = late_ns > period_ns.saturating_mul(LONG_PERIODS);
+        (is_late && self.is_loop(unseen, period_ns)).then_some(late_ns)
+    }
+
+    /// How close together its own timers are due at least, ns, if that is much less than a period. Where others wake it, what comes early may be late.
+    fn closest_ns(&self, period_ns: u64) -> Option<u64> {
+        let is_by_timer = self.timers.count.saturating_mul(2) > self.wakeups;
+        let is_close = |ns: &u64| u128::from(*ns) * 100 < u128::from(period_ns) * UNEVEN_PERCENT;
+        self.timers.closest_ns.filter(|ns| is_by_timer && is_close(ns))
     }
 
     /// Whether its own timers wake it, about once in a period, and hardly anybody else does.
@@ -190,6 +217,7 @@ impl Cycles {
             room: Room::default(),
             expiries: Expiries::default(),
             recorded_ns: (0, 0),
+            has_started: false,
         }
     }
 
@@ -219,6 +247,11 @@ impl Cycles {
         self.recorded_ns = (began_ns, ended_ns);
     }
 
+    /// Notes that the recording started the loops.
+    pub fn started(&mut self) {
+        self.has_started = true;
+    }
+
     /// Notes that a thread sets a timer for each of its sleeps: it learns of no expiry that it did not wait for.
     pub fn sets_timers(&mut self, tid: u32) {
         if let Some(thread) = self.threads.get_mut(&tid) {
@@ -241,7 +274,8 @@ impl Cycles {
     /// with its own period, because a wakeup between them was not seen. `unseen` says how many wakeups of a thread
     /// nobody saw. A thread that mostly sleeps for much longer than the period counts nothing if another is a loop with it.
     pub fn finish(self, unseen: impl Fn(u32) -> u64) -> impl Iterator<Item = (u32, CycleCount, Vec<u64>)> {
-        let Cycles { period_ns, recorded_ns: (recording_began_ns, recording_ended_ns), .. } = self;
+        let Cycles { period_ns, recorded_ns: (recording_began_ns, recording_ended_ns), has_started, .. } = self;
+        let seen_from_ns = if has_started || recording_began_ns == 0 { u64::MAX } else { recording_began_ns };
         let has_loop = self.threads.iter().any(|(tid, thread)| thread.is_loop(unseen(*tid), period_ns));
         let is_alone = self.threads.len() == 1;
         self.threads.into_iter().map(move |(tid, thread)| {
@@ -259,6 +293,9 @@ impl Cycles {
             let ended_ns = if has_stopped { 0 } else { thread.ended_ns.unwrap_or(recording_ended_ns) };
             let periods = thread.sleeps.periods_in(began_ns, ended_ns, period_ns);
             let woken = thread.wakeups.saturating_add(unseen);
+            let silent_ns = thread.silent_ns(unseen, recording_ended_ns, period_ns).unwrap_or(0);
+            let late_seen_ns = thread.late_seen_ns(unseen, seen_from_ns, period_ns).unwrap_or(0);
+            let closest_ns = thread.closest_ns(period_ns).unwrap_or(0);
             let (sharing, timers) = (thread.sharing, thread.timers.count);
             let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
                 Ok(found) => found,
@@ -272,7 +309,9 @@ impl Cycles {
             // Of others the grid tells which periods began without a wakeup.
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             let starved_within = count.starved_within.min(count.starved_periods);
-            let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..count };
+            let closest_ns = if is_on_grid { 0 } else { closest_ns };
+            let ends = CycleCount { silent_ns, late_seen_ns, closest_ns, ..count };
+            let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..ends };
             (tid, sharing.applied(count.with_grid(is_on_grid), timers), joined)
         })
     }

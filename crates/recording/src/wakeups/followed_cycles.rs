@@ -73,6 +73,9 @@ impl Recording {
         })?;
         let started_ns = document.provenance.started_ns;
         cycles.within(started_ns, started_ns.saturating_add(document.measured_ns()));
+        if document.followed.as_ref().is_some_and(Followed::is_of_the_command) {
+            cycles.started();
+        }
         for thread in document.followed.iter().flat_map(|followed| &followed.threads) {
             // Other timers expire again and again, and say how often.
             if sets_timers(thread) {

@@ -40,7 +40,16 @@ impl CycleCount {
             AfterOverrun::CatchesUp | AfterOverrun::MakesUpFor(_) | AfterOverrun::Unknown => self.longest_single_ns,
         };
         let overran_ns = if self.on_grid_overruns > 0 { period_ns.saturating_add(1) } else { 0 };
-        seen_ns.max(overran_ns).min(self.longest_ns)
+        self.one_of_uneven_ns(seen_ns).max(overran_ns).min(self.longest_ns)
+    }
+
+    /// How long one cycle took at least, ns, in a stretch of this length, of a loop whose cycles may be due so close together that the stretch holds several.
+    fn one_of_uneven_ns(&self, length_ns: u64) -> u64 {
+        if self.closest_ns == 0 || length_ns <= self.closest_ns {
+            return length_ns;
+        }
+        let (length, closest) = (u128::from(length_ns), u128::from(self.closest_ns));
+        u64::try_from(length * closest / (length + closest)).unwrap_or(length_ns)
     }
 
     /// What is true of its longest stretch: a wakeup after a wait in it may not have been seen.
@@ -100,5 +109,21 @@ mod tests {
         let mut sum = CycleCount { longest_single_ns: 8_000, longest_skipping_ns: 9_000, ..count };
         sum.add(&CycleCount { longest_single_ns: 8_500, longest_skipping_ns: 3_000, ..count });
         assert_eq!((sum.longest_single_ns, sum.longest_skipping_ns), (8_500, 9_000));
+    }
+
+    /// Due 5 ms apart or more, of a period of 10: what took 8 ms may be two cycles, of which one took 4 ms at least, and 3.1 with another that is due by then.
+    #[test]
+    fn a_stretch_of_an_uneven_loop_may_be_several_cycles_though_it_is_shorter_than_its_period() {
+        const MS: u64 = 1_000_000;
+        let count = CycleCount { cycles: 400, longest_ns: 8 * MS, ..CycleCount::default() };
+        assert_eq!(count.longest_at_least_ns(10 * MS), 8 * MS);
+        let uneven = CycleCount { closest_ns: 5 * MS, ..count };
+        let at_least_ns = uneven.longest_at_least_ns(10 * MS);
+        assert!((3 * MS..=4 * MS).contains(&at_least_ns), "{at_least_ns}");
+        let short = CycleCount { longest_ns: 5 * MS, ..uneven };
+        assert_eq!(short.longest_at_least_ns(10 * MS), 5 * MS);
+        let mut both = count;
+        both.add(&uneven);
+        assert_eq!(both.closest_ns, 5 * MS);
     }
 }

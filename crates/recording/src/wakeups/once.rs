@@ -46,6 +46,16 @@ impl Sleeps {
         self.slept_ns.is_some()
     }
 
+    /// When its first wakeup that was seen was due.
+    pub(super) fn seen_from_ns(&self) -> Option<u64> {
+        self.due_ns.map(|(first_ns, _)| first_ns)
+    }
+
+    /// Until when the thread was seen: until it went to sleep after its last wakeup, or, if that was not seen, until that wakeup.
+    pub(super) fn seen_until_ns(&self) -> Option<u64> {
+        self.slept_ns.or(self.due_ns.map(|(_, last_ns)| last_ns))
+    }
+
     /// How many periods there were from then, or from its first wakeup, whichever was earlier, until then, or until the last, whichever
     /// was later.
     pub(super) fn periods_in(&self, began_ns: u64, ended_ns: u64, period_ns: u64) -> u64 {

@@ -73,6 +73,7 @@ impl CycleCount {
                 || self.sharing > 0
                 || self.waits > 0
                 || self.without_sleep > 0
+                || self.is_partly_seen()
                 || (most > 0 && self.may_hold_more()),
             unseen: self.unseen,
             cycles,
@@ -82,10 +83,16 @@ impl CycleCount {
                 || self.sharing > 0
                 || self.waits > 0
                 || self.without_sleep > 0
+                || self.is_partly_seen()
                 || most > cycles
                 || self.may_be_besides() > 0
                 || (most > 0 && self.may_hold_more_cycles()),
         }
+    }
+
+    /// Whether a thread was not seen for more than two periods before the recording ended, or after it began.
+    pub fn is_partly_seen(&self) -> bool {
+        self.silent_ns.max(self.late_seen_ns) > 0
     }
 
     /// Where no cycle that was seen took too long: the periods without a wakeup that the wakeups that nobody saw leave over. A

@@ -50,7 +50,7 @@ impl LoopCycles {
         let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && longest_within_ns <= limit_ns;
         let is_known =
             is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
-        let is_known = is_known && self.unslept().threads == 0;
+        let is_known = is_known && self.unslept().threads == 0 && self.silent_ns().max(self.late_seen_ns()) <= limit_ns;
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
@@ -63,6 +63,21 @@ impl LoopCycles {
     /// How long the longest cycle took, ns, if wakeups that may end waits within one do; 0 without such wakeups.
     pub(crate) fn longest_waited_ns(&self) -> u64 {
         self.by_name.values().map(|count| count.longest_waited_ns).max().unwrap_or(0)
+    }
+
+    /// How long the last cycle took, ns, if it had not ended when its thread or the recording did, and the thread was not seen for long; 0 if there is no such thread.
+    pub(crate) fn silent_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.silent_ns).max().unwrap_or(0)
+    }
+
+    /// The same of the first, if it went on until its thread was first seen.
+    pub(crate) fn late_seen_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.late_seen_ns).max().unwrap_or(0)
+    }
+
+    /// Whether a thread was not seen for long before the recording ended, or after it began.
+    pub(crate) fn is_partly_seen(&self) -> bool {
+        self.by_name.values().any(CycleCount::is_partly_seen)
     }
 
     /// Whether a thread was seen in fewer than half of its periods.
@@ -228,6 +243,12 @@ pub(crate) struct CyclesRow<'a> {
     paused: u64,
     /// How long the longest cycle took if such a sleep was part of it; `longest_ns` is without them.
     longest_paused_ns: Option<u64>,
+    /// How long ago the last cycle that was seen to begin was due as its thread or the recording ended, if the thread was not seen for more than two periods
+    /// before that: it may have gone on all the time, or the next have been kept from its CPU.
+    silent_ns: Option<u64>,
+    /// How long after the recording began, which had not started the loop, its thread was first seen to wake, if that is more than two periods: a cycle may have
+    /// gone on all the time.
+    late_seen_ns: Option<u64>,
     /// Beginnings of cycles that may as well be ends of waits within the cycle before: `own_cycles` is without them.
     waits: u64,
     /// How long the longest of the cycles took to which these then belong; `longest_ns` is without them.
@@ -295,6 +316,8 @@ impl<'a> CyclesRow<'a> {
             spun: count.spun,
             paused: count.paused,
             longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
+            silent_ns: (count.silent_ns > 0).then_some(count.silent_ns),
+            late_seen_ns: (count.late_seen_ns > 0).then_some(count.late_seen_ns),
             waits: count.waits,
             longest_waited_ns: (count.longest_waited_ns > 0).then_some(count.longest_waited_ns),
             ending: count.ending,

@@ -4,7 +4,7 @@ mod doubts;
 
 use crate::layout::{counted, grouped};
 use crate::recording::cycles::{LoopCycles, longest};
-use doubts::{held, paused, rare, sharing, slept, spun, starved, unslept, waits};
+use doubts::{held, partly_seen, paused, rare, sharing, slept, spun, starved, unslept, waits};
 use punctual_recording::{
     AfterOverrun, CycleCount, Document, Limit, Task, Unslept, agreeing, format_ns, printable, spoken_measure,
 };
@@ -48,6 +48,14 @@ impl LoopCycles {
             None if self.longest_ns().is_some() && self.longest_waited_ns() > limit.limit_ns => format!(
                 " The limit on the cycles cannot be judged: a cycle took {} if wakeups at other times than usual ended waits within it.",
                 format_ns(self.longest_waited_ns())
+            ),
+            None if self.longest_ns().is_some() && self.silent_ns() > limit.limit_ns => format!(
+                " The limit on the cycles cannot be judged: the last cycle took {} or more if it had not ended when its thread or the recording did.",
+                format_ns(self.silent_ns())
+            ),
+            None if self.longest_ns().is_some() && self.late_seen_ns() > limit.limit_ns => format!(
+                " The limit on the cycles cannot be judged: a cycle took up to {} if one went on until its thread was first seen.",
+                format_ns(self.late_seen_ns())
             ),
             None if self.has_rare() && self.untold_names().is_none() => format!(
                 " The limit on the cycles cannot be judged: fewer than half of the periods began with a wakeup; the longest cycle seen took {}.",
@@ -168,7 +176,7 @@ impl LoopCycles {
             let at_least = if sum(|count| count.waits) > 0 { "at least " } else { "" };
             let (cycles, were) = (grouped(all), agreeing(all, "was", "were"));
             let none = match unseen {
-                0 if self.has_rare() || self.unslept().threads > 0 => {
+                0 if self.has_rare() || self.unslept().threads > 0 || self.is_partly_seen() => {
                     format!("No cycle of {cycles} that {were} seen took longer than {period}")
                 }
                 0 => format!("No cycle of {at_least}{cycles} took longer than {period}"),
@@ -183,12 +191,13 @@ impl LoopCycles {
                     .concat();
             let at_most = if self.longest_may_be_shorter() { " at most" } else { "" };
             let unslept = unslept(self.unslept());
-            return Some(format!("{none}; the longest took {}{at_most}.{more}{unslept}", format_ns(longest)));
+            let partly = partly_seen(&rows);
+            return Some(format!("{none}; the longest took {}{at_most}.{more}{partly}{unslept}", format_ns(longest)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
         let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows), sharing(&rows)].concat();
-        let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows)].concat();
+        let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows), partly_seen(&rows)].concat();
         let more = periods + &within + &unslept(self.unslept());
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }

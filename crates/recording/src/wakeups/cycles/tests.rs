@@ -242,3 +242,65 @@ fn a_cycle_that_nobody_saw_end_is_none() {
     assert_eq!(counted(&[(0, Some(1), true), (MS, None, true)]).cycles, 1);
     assert_eq!(counted(&[]), CycleCount::default());
 }
+
+/// A loop of 1 ms that was seen until 30 ms, in a recording of 40: its last cycle may have gone on, unless its thread ended.
+#[test]
+fn a_loop_that_is_seen_no_more_before_the_recording_ends_may_be_in_a_cycle() {
+    let silent_ms = |last_work: Option<u64>, ended_ns: u64, thread_ended_ns: Option<u64>| {
+        let mut cycles = Cycles::new(MS);
+        for number in 0..30 {
+            let work = if number < 29 { Some(200_000) } else { last_work };
+            cycles.take(&wakeup(MS + number * MS, work), true);
+        }
+        cycles.within(MS / 2, ended_ns);
+        thread_ended_ns.iter().for_each(|ended_ns| cycles.end(7, *ended_ns));
+        let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+        assert_eq!(count.overrun_count().may_be_more, count.silent_ns > 0);
+        count.silent_ns / MS
+    };
+    let short = Some(200_000);
+    assert_eq!(silent_ms(short, 40 * MS, None), 10);
+    // It was still at work, or kept from its CPU.
+    assert_eq!(silent_ms(None, 40 * MS, None), 10);
+    assert_eq!(silent_ms(short, 32 * MS, None), 0, "two periods");
+    assert_eq!(silent_ms(short, 40 * MS, Some(31 * MS)), 0, "it ended");
+    assert_eq!(silent_ms(short, 40 * MS, Some(36 * MS)), 6, "it was killed as it waited");
+    assert_eq!(silent_ms(short, 40 * MS, Some(0)), 0, "it took another name");
+    assert_eq!(silent_ms(short, 0, None), 0, "when the recording ended is not known");
+}
+
+/// A loop of 1 ms that is first seen 20 ms after the recording began: it may have been in a cycle by then, unless the recording started it.
+#[test]
+fn a_loop_that_is_first_seen_after_some_periods_may_have_been_in_a_cycle() {
+    let late_ms = |began_ns: u64, started: bool| {
+        let mut cycles = Cycles::new(MS);
+        (0..30).for_each(|number| cycles.take(&wakeup(21 * MS + number * MS, Some(200_000)), true));
+        cycles.within(began_ns, 51 * MS);
+        if started {
+            cycles.started();
+        }
+        let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+        assert_eq!(count.is_partly_seen(), count.late_seen_ns > 0);
+        count.late_seen_ns / MS
+    };
+    assert_eq!(late_ms(MS, false), 20);
+    assert_eq!(late_ms(19 * MS, false), 0, "two periods");
+    assert_eq!(late_ms(MS, true), 0, "the recording started it");
+    assert_eq!(late_ms(0, false), 0, "when the recording began is not known");
+}
+
+/// As close together as 0.5 ms, in a period of 1 ms.
+#[test]
+fn how_close_together_uneven_cycles_are_due_is_known() {
+    let closest = |apart_us: [u64; 2]| {
+        let (mut cycles, mut due_ns) = (Cycles::new(MS), MS);
+        for number in 0..60 {
+            cycles.take(&wakeup(due_ns, Some(100_000)), true);
+            due_ns += apart_us[number % 2] * 1_000;
+        }
+        let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+        (count.cycles > 0, count.closest_ns)
+    };
+    assert_eq!(closest([570, 1_430]), (true, 570_000));
+    assert_eq!(closest([1_000, 1_000]), (true, 0));
+}

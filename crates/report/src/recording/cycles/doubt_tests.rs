@@ -125,6 +125,42 @@ fn sleeps_that_may_be_pauses_are_said_and_keep_no_limit() {
 }
 
 #[test]
+fn a_loop_that_was_seen_no_more_before_the_recording_ended_keeps_no_limit() {
+    let mut hung = super::tests::loops(&[("arm fifo:80", 87, 0, 900_000)]);
+    let arm = hung.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.periods, arm.on_grid, arm.silent_ns) = (87, 87, 3_130_000_000);
+    assert_eq!(
+        hung.verdict(),
+        "No cycle of 87 that were seen took longer than 1.00 ms; the longest took 900 us. The last cycle that was seen to begin was due 3.13 s before its \
+         thread or the recording ended, and nothing was seen after it: it may not have ended by then, or the next have been kept from its CPU, unless the loop had stopped."
+    );
+    let judged = |limit_ns: u64| (hung.judge(limit_ns).found_ns, hung.judge(limit_ns).exceeded);
+    assert_eq!(judged(800_000), (Some(900_000), true));
+    assert_eq!((judged(3_000_000_000), judged(4_000_000_000)), ((None, false), (Some(900_000), false)));
+    assert_eq!(
+        hung.over_limit(&hung.judge(2_000_000)),
+        " The limit on the cycles cannot be judged: the last cycle took 3.13 s or more if it had not ended when its thread or the recording did."
+    );
+}
+
+#[test]
+fn a_loop_that_was_first_seen_long_after_the_recording_began_keeps_no_limit() {
+    let mut late = super::tests::loops(&[("arm fifo:80", 182, 0, 900_000)]);
+    let arm = late.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.periods, arm.on_grid, arm.late_seen_ns) = (182, 182, 2_160_000_000);
+    assert_eq!(
+        late.verdict(),
+        "No cycle of 182 that were seen took longer than 1.00 ms; the longest took 900 us. The first wakeup that was seen came 2.16 s after the recording had \
+         begun: a cycle may have gone on until then, unless the loop did nothing."
+    );
+    assert_eq!((late.judge(2_000_000).found_ns, late.judge(3_000_000_000).found_ns), (None, Some(900_000)));
+    assert_eq!(
+        late.over_limit(&late.judge(2_000_000)),
+        " The limit on the cycles cannot be judged: a cycle took up to 2.16 s if one went on until its thread was first seen."
+    );
+}
+
+#[test]
 fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
     let mut over = super::tests::loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
     let arm = over.by_name.get_mut("arm fifo:80").unwrap();

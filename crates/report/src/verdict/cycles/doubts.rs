@@ -125,6 +125,25 @@ pub(super) fn held(rows: &[(&str, &CycleCount)]) -> String {
     }
 }
 
+/// The sentences about threads that were not seen in the last periods of the recording, or in its first, with a space before; empty if there are none.
+pub(super) fn partly_seen(rows: &[(&str, &CycleCount)]) -> String {
+    let most = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).max().filter(|ns| *ns > 0);
+    let first = most(|count| count.late_seen_ns).map_or_else(String::new, |ns| {
+        format!(
+            " The first wakeup that was seen came {} after the recording had begun: a cycle may have gone on until then, unless the loop did nothing.",
+            format_ns(ns)
+        )
+    });
+    let last = most(|count| count.silent_ns).map_or_else(String::new, |ns| {
+        format!(
+            " The last cycle that was seen to begin was due {} before its thread or the recording ended, and nothing was seen after it: it may not have ended by \
+             then, or the next have been kept from its CPU, unless the loop had stopped.",
+            format_ns(ns)
+        )
+    });
+    first + &last
+}
+
 /// The sentence about threads that never slept, with a space before; empty if there are none.
 pub(super) fn unslept(unslept: Unslept) -> String {
     let Unslept { threads, longest_executed_ns } = unslept;
