@@ -1,5 +1,6 @@
 //! Load files: how to describe a load of real programs. Format: docs/loads.md.
 
+use crate::command::FileCommand;
 use crate::packages::Packages;
 use crate::scenario::{AsLoad, Scenario};
 use crate::score::LineScore;
@@ -50,21 +51,6 @@ pub struct Needs {
     pub cpus: u32,
     /// Whether it shows something on the user's own display.
     pub display: bool,
-}
-
-/// A command of a load file.
-#[derive(Debug, Clone)]
-pub struct FileCommand {
-    /// Its name, also of its score.
-    pub name: String,
-    /// What the shell runs.
-    pub run: String,
-    /// Whether it is run again when it ends.
-    pub repeat: bool,
-    /// From one start to the next; `None` for as fast as it can.
-    pub pace: Option<Duration>,
-    /// What in its output says how much it got done; without it, iterations are counted.
-    pub score: Option<LineScore>,
 }
 
 /// A load file that cannot be used, in one line.

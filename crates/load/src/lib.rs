@@ -15,6 +15,7 @@
 
 pub mod built_in;
 mod class;
+mod command;
 mod file;
 mod machine;
 pub mod packages;
@@ -25,7 +26,8 @@ mod source;
 mod written;
 
 pub use class::{Class, UnknownClass};
-pub use file::{FileCommand, FileError, LoadFile, Needs};
+pub use command::FileCommand;
+pub use file::{FileError, LoadFile, Needs};
 pub use machine::Machine;
 pub use source::{Source, SourceError, meant, names};
 

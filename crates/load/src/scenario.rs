@@ -1,6 +1,6 @@
 //! A scenario as a load: a script of `punctual interact`, typed at full speed over and over.
 
-use crate::file::FileCommand;
+use crate::command::FileCommand;
 use crate::written::for_the_shell;
 use punctual_recording::{EndReason, FULL_PACE, Recording, digest, required_interaction_document};
 use serde::Deserialize;

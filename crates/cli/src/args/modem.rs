@@ -389,7 +389,7 @@ mod tests {
             length("11s").map(drop),
             taps("0").map(drop),
             taps("100").map(drop),
-            taps("16512").map(drop),
+            taps("65664").map(drop),
             taps("0%").map(drop),
             taps("101%").map(drop),
             taps("nan%").map(drop),

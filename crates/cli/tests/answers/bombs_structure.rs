@@ -148,8 +148,11 @@ impl Forgery<'_> {
         let number = *made;
         *made += 1;
         for position in 0..self.table.commands.len() {
-            let is_turn =
-                if position == 0 { number % READ_BY_THE_FIRST == 0 } else { number % READ_IN_TURN == position };
+            let is_turn = if position == 0 {
+                number.is_multiple_of(READ_BY_THE_FIRST)
+            } else {
+                number % READ_IN_TURN == position
+            };
             if tests_all() || number == 0 || is_turn {
                 self.read_by(position, what, must_refuse);
             }

@@ -27,10 +27,10 @@ fn begin(path: &Path, run_id: &str) -> Writer {
     writer
 }
 
-/// Ends it after a minute in which so many wakeups were not seen.
-fn end(mut writer: Writer, unseen: u64) {
+/// Ends it at this time, ns, after so many wakeups that were not seen.
+fn end(mut writer: Writer, unseen: u64, at_ns: u64) {
     writer.set_thread_counts(0, 0, unseen, 0);
-    let end = Ended { reason: EndReason::Completed, detail: None, at_ns: 61_000 * MS };
+    let end = Ended { reason: EndReason::Completed, detail: None, at_ns };
     writer.finish(end, Vec::new()).unwrap();
 }
 
@@ -64,7 +64,7 @@ fn write(path: &Path, run_id: &str, catches_up: bool) {
         writer.push(0, &wakeup((1_000 + cycle) * MS, late, work, executed));
         cycle += 1 + missed;
     }
-    end(writer, unseen);
+    end(writer, unseen, 61_000 * MS);
 }
 
 /// Ten thousand cycles of a loop that ten times comes 4.4 ms late, drops what it missed and starts over from there.
@@ -76,7 +76,7 @@ fn write_starting_over(path: &Path) {
         writer.push(0, &wakeup(due_ns, late_ns, WORK, WORK));
         due_ns += next_ns;
     }
-    end(writer, 0);
+    end(writer, 0, due_ns);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_command_that_was_started_while_threads_were_followed_is_no_load() {
     let mut writer = begin(&directory.path().join("a"), "1");
     writer.followed_mut().asked = vec![Asked::Named("^my-loop").to_string()];
     (0..2_000).for_each(|cycle| writer.push(0, &wakeup((1_000 + cycle) * MS, 30_000, WORK, WORK)));
-    end(writer, 0);
+    end(writer, 0, 61_000 * MS);
     let text = stdout(&run(directory.path(), &["report", "a"]));
     for words in ["with the command (./my-loop 60) running under load (mixed)", "Command ./my-loop 60, load mixed: "] {
         assert!(text.contains(words), "{words}: {text}");

@@ -239,6 +239,6 @@ fn one_of_several_threads_of_a_name_has_it_and_all_of_them_are_told() {
     assert_eq!((code, tids, &threads[0]["refused"]), (0, vec![second], &serde_json::Value::Null), "{answer}");
     let (code, answer) = of(&[]);
     assert_eq!((code, answer["threads"].as_array().unwrap().len()), (0, 2), "{answer}");
-    let told = "sleep: 2 threads of this name had it, each as much; `--nth` names one of them";
+    let told = "sleep: 2 of the threads with this name had it, each as much; `--nth` names one of them";
     assert!(answer["verdict"].as_str().unwrap().contains(told), "{answer}");
 }

@@ -10,6 +10,9 @@ const fn figure(name: &'static str, key: &'static str, level: f64, needed: u64, 
     Figure { name, key, level, is_mean: false, needed, between }
 }
 
+/// Fewer inputs than this may be chance.
+pub(super) const FEW: u64 = 3;
+
 /// Half of the inputs took no longer than this.
 pub const MEDIAN: Figure = figure("median", "p50_ns", 0.5, 6, 0.1);
 /// How much of the time was spent waiting for inputs of this kind: ns a second, from the first input to the end.

@@ -1,8 +1,7 @@
 //! One run: its inputs by kind and by what was typed, with their figures and where the time went.
 
-use super::figures::{INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
+use super::figures::{FEW, INPUT_FIGURES, MEDIAN, START_FIGURE, WAITING};
 use super::parts::Split;
-use super::sides::FEW;
 use crate::figure::{Estimate, Figure};
 use crate::resample::{Stretches, bin, variance_of_sum};
 use punctual_recording::{

@@ -1,7 +1,7 @@
 //! What matters about sides of inputs besides their figures: whether they were used alike, and what a reader must know.
 
 use super::comparison::{GroupComparison, InputSide, InputSummary};
-use super::figures::MEDIAN;
+use super::figures::{FEW, MEDIAN};
 use super::gather::{Group, InputRun};
 use crate::differences::Difference;
 use crate::error::Error;
@@ -12,8 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// If a side saw this much less of its inputs than the other, the inputs that it did not see may be those that took
 /// long.
 const SEEN_APART: f64 = 0.02;
-/// Fewer inputs than this may be chance.
-pub(super) const FEW: u64 = 3;
 
 /// Whether all runs used the program in the same way, but that either side may have a pace of its own: a person's beside
 /// none.

@@ -127,7 +127,10 @@ pub fn run_text(reservation: Reservation, rows: &[SetRow]) -> String {
     let granted = rows.iter().filter(|row| row.refused.is_none()).count();
     let mut out = run_verdict(reservation, granted, rows.len());
     for (name, count) in shared_names(rows) {
-        let _ = write!(out, "\n  {name}: {count} threads of this name had it, each as much; `--nth` names one of them");
+        let _ = write!(
+            out,
+            "\n  {name}: {count} of the threads with this name had it, each as much; `--nth` names one of them"
+        );
     }
     for row in rows {
         let mut say = |what: String| {
@@ -470,8 +473,8 @@ pub(crate) mod tests {
         let rows = [row(1, 1, 0, None), row(2, 1, 1, None), row(3, 2, 2, None), row(4, 1, 2, Some("it is over"))];
         assert_eq!(
             run_text(Reservation { budget_ns: 2_000_000, period_ns: PERIOD }, &rows),
-            "Reserved 2.00 ms of every 10.0 ms for 3 of 4 threads.\n  loop: 3 threads of this name had it, each as much; `--nth` names one \
-             of them\n  loop (2): set anew once, since the kernel did not let it run\n  \
+            "Reserved 2.00 ms of every 10.0 ms for 3 of 4 threads.\n  loop: 3 of the threads with this name had it, each as much; `--nth` \
+             names one of them\n  loop (2): set anew once, since the kernel did not let it run\n  \
              loop (3): set 2 times, since the program changed its scheduling\n  loop (3): set anew 2 times, since the kernel did not \
              let it run\n  loop (4): it is over\n  loop (4): set anew 2 times, since the kernel did not let it run"
         );

@@ -25,7 +25,7 @@ impl Nth {
         let Nth { nth, of } = self;
         (of > 1).then(|| {
             format!(
-                "{of} threads are named `{name}`: this one is number {nth} in the order in which they came, to `reserve run` \
+                "{of} of its threads are named `{name}`: this one is number {nth} in the order in which they came, to `reserve run` \
                  `--nth {nth}` beside `--thread`. Without that all {of} have the reservation."
             )
         })
@@ -67,7 +67,7 @@ mod tests {
         let alone = nth(1).unwrap();
         assert_eq!((alone, alone.in_words("another-name")), (Nth { nth: 1, of: 1 }, None));
         let said = nth(2).unwrap().in_words("one-name").unwrap();
-        assert!(said.starts_with("3 threads are named `one-name`: this one is number 2 "), "{said}");
+        assert!(said.starts_with("3 of its threads are named `one-name`: this one is number 2 "), "{said}");
         let tids: Vec<u32> = named(own, |name| name == "one-name").iter().map(|thread| thread.tid).collect();
         assert_eq!(tids, [threads[0].0, threads[2].0, threads[3].0]);
     }
