@@ -3,7 +3,8 @@
 //! First the parts that a program is made of, each many times over: no program costs less than the sum of its parts.
 //! Then each program as the kernel measures it, less an empty one that runs beside it, while two threads on CPU 0 hand
 //! a byte to and fro. At last what such a switch costs more as a whole, with programs that do nothing or the least that can
-//! be done, and with those of `record`. `-- parts`, `-- programs` or `-- outside` runs a part of it.
+//! be done, and with those of `record`, for ordinary threads and for those of real time, whose every switch has a waking.
+//! `-- parts`, `-- programs` or `-- outside` runs a part of it.
 //!
 //! Meanwhile the rings of followed threads are emptied, as a recording does.
 
@@ -17,6 +18,7 @@ use attached::attached;
 use begin::is_left_out;
 use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
+use punctual_kernel::scheduling::Scheduling;
 use punctual_probe::eventlog::EventLog;
 use punctual_probe::recorder::FlightRecorder;
 use punctual_probe::terminal::TerminalWatch;
@@ -311,6 +313,7 @@ fn wait(time: Duration, instrument: Option<&dyn Instrument>) {
 
 /// As nothing tells rounds apart but what the machine does meanwhile, more of them.
 const ROUNDS_OUTSIDE: usize = 21;
+const SECONDS_OUTSIDE: f64 = 0.3;
 
 /// As after the beginning of a recording, or `measured` by the kernel, as it is until then.
 fn followed_with_why(measured: bool) -> Box<dyn Instrument> {
@@ -338,25 +341,42 @@ const OUTSIDE: [Start; 6] = [
     ("the same while the kernel measures the recorder", || followed_with_why(true)),
 ];
 
+/// Whose switches: every second one of ordinary threads has no waking, each of those of real time has one.
+const SCHEDULINGS: [(&str, Scheduling); 2] =
+    [("ordinary threads", Scheduling::Other), ("threads at SCHED_FIFO 50", Scheduling::Fifo(50))];
+
 /// What a switch costs more as a whole, as CPU time of the threads that switch.
 fn outside() {
-    let mut more: [Vec<f64>; OUTSIDE.len()] = Default::default();
+    let mut more: [[Vec<f64>; OUTSIDE.len()]; SCHEDULINGS.len()] = Default::default();
+    let mut alone: [Vec<f64>; SCHEDULINGS.len()] = Default::default();
+    let mut sleeps = [0.0; SCHEDULINGS.len()];
     for _ in 0..ROUNDS_OUTSIDE {
-        let (alone, _) = pairs::spent(&[0], None, SECONDS, |time| wait(time, None));
-        for ((_, start), more) in OUTSIDE.iter().zip(&mut more) {
+        for (kind, (_, scheduling)) in SCHEDULINGS.into_iter().enumerate() {
+            let (trip_ns, _, slept) =
+                pairs::spent_by((&[0], scheduling), None, SECONDS_OUTSIDE, |time| wait(time, None));
+            alone[kind].push(trip_ns / 2.0);
+            sleeps[kind] = slept / 2.0;
+        }
+        for (number, (_, start)) in OUTSIDE.iter().enumerate() {
             let instrument = start();
-            let (watched, _) = pairs::spent(&[0], None, SECONDS, |time| wait(time, Some(&*instrument)));
-            drop(instrument);
-            more.push((watched - alone) / 2.0);
+            for (kind, (_, scheduling)) in SCHEDULINGS.into_iter().enumerate() {
+                let here = (&[0][..], scheduling);
+                let (watched, ..) = pairs::spent_by(here, None, SECONDS_OUTSIDE, |time| wait(time, Some(&*instrument)));
+                more[kind][number].push(watched / 2.0 - alone[kind][alone[kind].len() - 1]);
+            }
         }
     }
     println!(
         "\nWhat a switch of two threads on CPU 0 takes more as a whole, ns: the median of {ROUNDS_OUTSIDE} rounds,"
     );
     println!("and the middle half of them");
-    for ((name, _), mut more) in OUTSIDE.iter().zip(more) {
-        let middle = pairs::median(&mut more);
-        let quarter = more.len() / 4;
-        println!("{name:<56} {middle:>7.0} ({:>5.0} to {:>5.0})", more[quarter], more[more.len() - 1 - quarter]);
+    for (kind, (threads, _)) in SCHEDULINGS.into_iter().enumerate() {
+        let alone = pairs::median(&mut alone[kind]);
+        println!("\n{threads}: {alone:.0} ns with nothing attached, {:.2} sleeps a switch", sleeps[kind]);
+        for ((name, _), more) in OUTSIDE.iter().zip(&mut more[kind]) {
+            let middle = pairs::median(more);
+            let quarter = more.len() / 4;
+            println!("{name:<56} {middle:>7.0} ({:>5.0} to {:>5.0})", more[quarter], more[more.len() - 1 - quarter]);
+        }
     }
 }
