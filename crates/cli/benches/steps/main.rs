@@ -35,7 +35,7 @@ pub(crate) enum Watched {
     #[allow(dead_code, reason = "it goes on until this is dropped")]
     Beside(Busy),
     /// Programs in the kernel, loaded by this process.
-    Within(Within),
+    Within(Box<Within>),
     /// The whole command, in a process of its own.
     Whole(Command),
 }
@@ -57,17 +57,19 @@ pub(crate) const STEPS: [Step; 20] = [
     step("nothing; the other CPU counts", || Watched::Beside(Busy::counting())),
     step("nothing; the other CPU copies 64 MB", || Watched::Beside(Busy::copying(1.0))),
     step("nothing; it copies a quarter of the time", || Watched::Beside(Busy::copying(0.25))),
-    step("programs of --comm", || Watched::Within(Within::following())),
-    step("programs of --comm --why", || Watched::Within(Within::with_why(0))),
-    step("  measured by the kernel", || Watched::Within(Within::with_why(0).measured())),
-    step("  emptied on CPU 0", || Watched::Within(Within::with_why(0).emptied_on(0))),
-    step("  looked at 10 times a second", || Watched::Within(Within::with_why(0).looked_at(10))),
-    step("  looked at 100 times a second", || Watched::Within(Within::with_why(0).looked_at(100))),
-    step("  looked at 1,000 times a second", || Watched::Within(Within::with_why(0).looked_at(1_000))),
-    step("  1,000 samples a second", || Watched::Within(Within::with_why(1_000))),
-    step("  the other CPU counts", || Watched::Within(Within::with_why(0).beside(Busy::counting()))),
-    step("  the other CPU copies 64 MB", || Watched::Within(Within::with_why(0).beside(Busy::copying(1.0)))),
-    step("  it copies a quarter of the time", || Watched::Within(Within::with_why(0).beside(Busy::copying(0.25)))),
+    step("programs of --comm", || Watched::Within(Box::new(Within::following()))),
+    step("programs of --comm --why", || Watched::Within(Box::new(Within::with_why(0)))),
+    step("  measured by the kernel", || Watched::Within(Box::new(Within::with_why(0).measured()))),
+    step("  emptied on CPU 0", || Watched::Within(Box::new(Within::with_why(0).emptied_on(0)))),
+    step("  looked at 10 times a second", || Watched::Within(Box::new(Within::with_why(0).looked_at(10)))),
+    step("  looked at 100 times a second", || Watched::Within(Box::new(Within::with_why(0).looked_at(100)))),
+    step("  looked at 1,000 times a second", || Watched::Within(Box::new(Within::with_why(0).looked_at(1_000)))),
+    step("  1,000 samples a second", || Watched::Within(Box::new(Within::with_why(1_000)))),
+    step("  the other CPU counts", || Watched::Within(Box::new(Within::with_why(0).beside(Busy::counting())))),
+    step("  the other CPU copies 64 MB", || Watched::Within(Box::new(Within::with_why(0).beside(Busy::copying(1.0))))),
+    step("  it copies a quarter of the time", || {
+        Watched::Within(Box::new(Within::with_why(0).beside(Busy::copying(0.25))))
+    }),
     step("command --comm", || Watched::Whole(Command::start(None, &[]))),
     step("command --comm, on CPU 1", || Watched::Whole(Command::start(Some(1), &[]))),
     step("command --comm --why, no samples", || {
