@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod collectors;
+#[path = "../workloads/mod.rs"]
 mod workloads;
 
 use collectors::{Collector, Kept};

@@ -12,7 +12,7 @@ mod busy;
 mod command;
 mod runs;
 mod within;
-#[path = "../peers/workloads.rs"]
+#[path = "../workloads/mod.rs"]
 #[allow(dead_code, reason = "another benchmark has the rest of the workloads")]
 mod workloads;
 
