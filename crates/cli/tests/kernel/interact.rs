@@ -55,7 +55,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             tally.disturbed += typed.len();
             continue;
         }
-        holds_over_time(&answer, &typed, &done);
+        holds_over_time(&mut tally, &answer, &typed, &done);
         for (input, done) in typed.iter().zip(&done) {
             if done.key == '-' || input.outcome == Some(Outcome::Merged) {
                 tally.disturbed += 1;
@@ -73,26 +73,41 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
                 None => assert!(summary.not_split > 0, "{input:?}"),
             }
         }
-        let met = tally.met();
         eprintln!("{}", tally.told());
-        // If there are few, a single wrong one says nothing: gather more first.
-        if met >= MIN_MET && tally.wrong.len() * 100 <= met && tally.unknown.len() * 50 <= met {
+        // On a busy machine one run may have little of its own time: gather more before it is judged.
+        if reproach(&tally).is_none() {
             break;
         }
     }
-    holds(&tally);
+    if let Some(why) = reproach(&tally) {
+        panic!("{why}");
+    }
 }
 
-/// Enough was met, and next to nothing of it was wrong or unknown.
-fn holds(tally: &Tally) {
+/// What is wrong with what was met: too little of it, or too much of that wrong or unknown.
+fn reproach(tally: &Tally) -> Option<String> {
     let met = tally.met();
-    assert!(met >= MIN_MET, "too few: {tally:?}");
-    let (by_1996, wrong) = (tally.by_1996, &tally.wrong_by_1996);
-    assert!(by_1996 >= met && wrong.len() <= 1 + by_1996 / 50, "{} of {by_1996}: {wrong:#?}", wrong.len());
-    assert!(tally.wrong.len() <= 1 + met / 50, "{} of {met} wrong: {:#?}", tally.wrong.len(), tally.wrong);
-    assert!(tally.unknown.len() * 10 <= met, "{} unknown beside {met}: {:#?}", tally.unknown.len(), tally.unknown);
-    assert!(tally.unknown_ns * 100 <= tally.all_ns, "unknown {} of {} ns", tally.unknown_ns, tally.all_ns);
-    assert!(tally.not_run_ns * 5 <= tally.all_ns, "not run {} of {} ns", tally.not_run_ns, tally.all_ns);
+    let (by_1996, wrong_by_1996) = (tally.by_1996, &tally.wrong_by_1996);
+    let (wrong, unknown, all_ns) = (&tally.wrong, &tally.unknown, tally.all_ns);
+    if met < MIN_MET || by_1996 < met {
+        return Some(format!("too few: {tally:?}"));
+    }
+    if wrong_by_1996.len() > 1 + by_1996 / 50 {
+        return Some(format!("{} of {by_1996} wrong by 1996: {wrong_by_1996:#?}", wrong_by_1996.len()));
+    }
+    if wrong.len() > 1 + met / 50 {
+        return Some(format!("{} of {met} wrong: {wrong:#?}", wrong.len()));
+    }
+    if unknown.len() * 10 > met {
+        return Some(format!("{} unknown beside {met}: {unknown:#?}", unknown.len()));
+    }
+    if !tally.over_time.differs() {
+        return Some(format!("over time: {:?}", tally.over_time));
+    }
+    if tally.unknown_ns * 100 > all_ns {
+        return Some(format!("unknown {} of {all_ns} ns", tally.unknown_ns));
+    }
+    (tally.not_run_ns * 5 > all_ns).then(|| format!("not run {} of {all_ns} ns", tally.not_run_ns))
 }
 
 /// Each of the processor's counters counts for the keys, or has a reason and counts for none.

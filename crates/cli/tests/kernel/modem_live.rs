@@ -20,6 +20,10 @@ fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str)
     let call = |&(context, competitors): &(&str, usize)| {
         let mut words = vec!["modem", "transfer", "a.gz", "--attempts", "1", "--json", "--context", context];
         words.extend(["--pump", pump]);
+        if pump != "punctual" {
+            // A library's modem does not find its way back after a gap; and this is not about how late a thread may be.
+            words.extend(["--buffers", "6"]);
+        }
         words.extend(["--competitor", "spin:normal"].iter().take(2 * competitors));
         start(directory, &words)
     };
@@ -50,6 +54,7 @@ fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str)
         assert_eq!(pending, of(beside, "activations"), "{answer}");
         assert!(of(beside, "activations") > 100, "{answer}");
         if !arrived {
+            eprintln!("{context}, {pump}: {}: {attempt} {beside}", answer["verdict"]);
             assert!(of(attempt, "underruns") + of(attempt, "lost_samples") > 0, "{answer}");
             continue;
         }
@@ -96,11 +101,11 @@ fn a_file_arrives_over_the_pump_of_spandsp_in_a_thread_or_that_is_said_to_be_mis
         assert!(said.contains(&missing.to_string()), "{said}");
         return punctual_testing::skip("modem transfer over spandsp in a thread", missing);
     }
-    let met = support::attempts(3).find_map(|_| {
+    let met = support::attempts(support::MAX_ATTEMPTS).find_map(|_| {
         let (met, skipped) = calls_in(directory.path(), &[("thread:24", 1)], "v22bis");
         (met > 0 || skipped == 1).then_some(met)
     });
-    assert!(met.is_some(), "none of three calls over spandsp's pump came about");
+    assert!(met.is_some(), "none of the calls over spandsp's pump came about");
 }
 
 /// A device's thread is the calling end of a call by the library: what it works on is right, and what it misses is counted.
