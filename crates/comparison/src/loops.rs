@@ -29,7 +29,8 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         may_be_more: found.may_be_more,
         // No period is hidden: one without a wakeup began within a cycle, or its wakeup was not seen. That the number of wakeups not
         // seen is that of such periods is an assumption: some of these may have come within a cycle.
-        hidden: (sum.without_sleep == 0).then_some(0),
+        // How many periods went by while a thread was silent is not counted.
+        hidden: (sum.without_sleep == 0 && !sum.is_partly_seen()).then_some(0),
         without_sleep: sum.without_sleep,
         exposure: found.all,
         ..EventCount::default()
@@ -88,6 +89,23 @@ mod tests {
             }
         }
         runs
+    }
+
+    #[test]
+    fn a_loop_that_fell_silent_may_have_taken_too_long_in_that_run() {
+        for has_periods in [false, true] {
+            let of = |a: u64, b: u64, silent_ns: u64| {
+                let mut hung = runs(b, 0, has_periods);
+                // In one run of three: it hung, or was kept from its CPU, until the recording ended.
+                hung[2].cycles.values_mut().for_each(|count| count.silent_ns = silent_ns);
+                let found = counts(&runs(a, 0, has_periods), &hung, false, 0.95);
+                let [row] = &found[..] else { panic!("{found:?}") };
+                (row.outcome, row.b.may_be_more, row.b.at_most().is_none())
+            };
+            assert_eq!(of(969, 3, 0), (Outcome::Better, false, false), "{has_periods}");
+            assert_eq!(of(969, 3, 3_000_000_000), (Outcome::NoDifference, true, true), "{has_periods}");
+            assert_eq!(of(3, 969, 3_000_000_000), (Outcome::Worse, true, true), "{has_periods}");
+        }
     }
 
     #[test]

@@ -36,8 +36,10 @@ impl UsersDisplay {
     /// The display of a process, or why it has none, in words.
     pub(crate) fn of(process: u32) -> Result<UsersDisplay, String> {
         let user = std::fs::metadata(format!("/proc/{process}")).map_err(|error| error.to_string())?.uid();
-        let environment = bytes_of(&format!("/proc/{process}/environ"), None)
-            .ok_or_else(|| "its environment cannot be read: run it with sudo".to_owned())?;
+        let environment = bytes_of(&format!("/proc/{process}/environ"), None).ok_or_else(|| {
+            let remedy = if geteuid().is_root() { ", not even by root" } else { ": run it with sudo" };
+            format!("its environment cannot be read{remedy}")
+        })?;
         let words = environment.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
         let words: HashMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
         let name = words.get("DISPLAY").filter(|name| !name.is_empty()).ok_or("it has no X display (DISPLAY)")?;

@@ -109,7 +109,7 @@ impl CycleCount {
 
     /// How many overruns there can have been beyond those that were seen; `None` if nothing limits them.
     pub fn hidden_overruns(&self) -> Option<u64> {
-        let is_known = self.starved == 0 && self.rare_periods == 0 && self.without_sleep == 0;
+        let is_known = self.starved == 0 && self.rare_periods == 0 && self.without_sleep == 0 && !self.is_partly_seen();
         let is_limited = is_known && !self.may_hold_more();
         // The cycle of a wakeup that nobody saw may have overrun. Where each period counts, so may the one that it then began in.
         let each = if self.after_overrun() == AfterOverrun::Skips { 1 } else { 2 };
@@ -267,6 +267,8 @@ mod tests {
             (CycleCount { longest_missed: 87, on_grid: 12_525, ..seen }, Some(14)),
             (CycleCount { starved: 1, ..seen }, None),
             (CycleCount { without_sleep: 1, ..seen }, None),
+            (CycleCount { silent_ns: 30_000_000, ..seen }, None),
+            (CycleCount { late_seen_ns: 30_000_000, ..seen }, None),
         ] {
             assert_eq!(count.hidden_overruns(), hidden, "{count:?}");
         }

@@ -86,7 +86,7 @@ impl CycleCount {
         let within = least.saturating_add(self.doubtful_periods.max(self.slept.saturating_add(self.spun)));
         let besides = self.paused_periods.saturating_add(self.ending_missed);
         let most = self.overruns.max(self.may_have_begun_within()).max(within).saturating_add(besides).min(all);
-        let may_be_more = self.unseen > 0 || self.without_sleep > 0;
+        let may_be_more = self.unseen > 0 || self.without_sleep > 0 || self.is_partly_seen();
         Some(OverrunPeriods { least, most, may_be_more, all })
     }
 }
