@@ -28,8 +28,8 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         least: found.least,
         may_be_more: found.may_be_more,
         // No period is hidden: one without a wakeup began within a cycle, or its wakeup was not seen. That the number of wakeups not
-        // seen is that of such periods is an assumption: some of these may have come within a cycle.
-        // How many periods went by while a thread was silent is not counted.
+        // seen is that of such periods is an assumption: some of these may have come within a cycle. Only those that went by while
+        // a thread was not seen at all, at either end of the recording, are in no count.
         hidden: (sum.without_sleep == 0 && !sum.is_partly_seen()).then_some(0),
         without_sleep: sum.without_sleep,
         exposure: found.all,

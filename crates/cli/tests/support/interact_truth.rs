@@ -74,21 +74,22 @@ pub(crate) struct Tally {
     pub(crate) over_time: OverTime,
 }
 
-/// Both ways to tell waiting over time, in nanoseconds, beside what they must differ by.
+/// Both ways to tell waiting over time, ns, beside what they must differ by.
 #[derive(Debug, Default)]
 pub(crate) struct OverTime {
-    until_seen: u64,
-    timers: u64,
-    machine: u64,
-    spelling: u64,
-    not_known: u64,
+    until_seen_ns: u64,
+    timers_ns: u64,
+    machine_ns: u64,
+    spelling_ns: u64,
+    not_known_ns: u64,
 }
 
 impl OverTime {
     /// Whether both ways differ by at least half of what they must: timers before something is seen, and work after that.
     /// Keys that the program took together do not show the one or the other, and what is not known may be either.
     pub(crate) fn differs(&self) -> bool {
-        (self.until_seen + self.not_known) * 2 > self.timers && (self.machine + self.not_known) * 2 > self.spelling
+        (self.until_seen_ns + self.not_known_ns) * 2 > self.timers_ns
+            && (self.machine_ns + self.not_known_ns) * 2 > self.spelling_ns
     }
 }
 
@@ -128,8 +129,8 @@ impl Tally {
     }
 }
 
-/// Waiting over time adds up; what is said of each way to tell it joins the tally.
-pub(crate) fn holds_over_time(tally: &mut Tally, answer: &Value, typed: &[&Interaction], done: &[Done]) {
+/// Waiting over time adds up; both ways to tell it join the tally.
+pub(crate) fn judge_over_time(tally: &mut Tally, answer: &Value, typed: &[&Interaction], done: &[Done]) {
     let told = &answer["waiting"]["over_time"];
     let ns = |name: &str| told[name].as_u64().unwrap_or_else(|| panic!("{name}: {told}"));
     let [until_seen, machine, not_known] = ["only_until_seen_ns", "only_machine_1996_ns", "not_known_ns"].map(ns);
@@ -138,11 +139,11 @@ pub(crate) fn holds_over_time(tally: &mut Tally, answer: &Value, typed: &[&Inter
     let seen = typed.iter().zip(done).filter(|(input, _)| input.outcome == Some(Outcome::Seen)).map(|(_, done)| done);
     let of = |keys: &'static [char]| seen.clone().filter(|done| keys.contains(&done.key));
     let sums = &mut tally.over_time;
-    sums.until_seen += until_seen;
-    sums.timers += of(&['t', 'r']).map(|done| done.part_ns).sum::<u64>();
-    sums.machine += machine;
-    sums.spelling += of(&['s']).count() as u64 * SPELLING_NS;
-    sums.not_known += not_known;
+    sums.until_seen_ns += until_seen;
+    sums.timers_ns += of(&['t', 'r']).map(|done| done.part_ns).sum::<u64>();
+    sums.machine_ns += machine;
+    sums.spelling_ns += of(&['s']).count() as u64 * SPELLING_NS;
+    sums.not_known_ns += not_known;
 }
 
 /// Compares what the machine of 1996 calls thinking with the program's own timers, which are all that it takes for that, whoever
