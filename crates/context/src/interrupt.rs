@@ -6,7 +6,7 @@
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::SharedMemory;
-use punctual_kernel::{Refused, clock, performance_event, scheduling};
+use punctual_kernel::{Refused, clock, function_addresses, performance_event, scheduling};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -21,11 +21,15 @@ pub const MIN_PERIOD_NS: u64 = 10_000;
 const LEARNING_BASE_NS: u64 = 7_200_000_000_000;
 const LEARNING_STEP_NS: u64 = 50_000_000;
 
+/// The kernel's function that timers of its software clock events call.
+const HANDLER: &str = "perf_swevent_hrtimer";
+
 /// `struct interrupt_source` of `bpf/interrupt.h`, one for each CPU. Its fields concern only the programs and this module.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SourceRecord {
     timer: u64,
+    handler: u64,
     learner: u32,
     pad: u32,
 }
@@ -48,10 +52,16 @@ impl SourceTable {
         self.memory.at::<SourceRecord>(offset, 1).as_ptr()
     }
 
-    /// Whose timer the programs will next take for the CPU's interrupt.
+    /// Whose timer the programs will next take for the CPU's interrupt. Where the kernel hides its functions from this
+    /// process they take nobody's.
     fn set_learner(&self, cpu: u32, learner: u32) {
+        let [handler] = function_addresses([HANDLER]);
+        let record = self.record(cpu);
         // SAFETY: the record lies within the mapping (`at` checked) and is accessed by volatile reads and writes only.
-        unsafe { (&raw mut (*self.record(cpu)).learner).write_volatile(learner) }
+        unsafe {
+            (&raw mut (*record).handler).write_volatile(handler);
+            (&raw mut (*record).learner).write_volatile(learner);
+        }
     }
 
     fn forget(&self, cpu: u32) {

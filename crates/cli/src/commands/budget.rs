@@ -3,8 +3,8 @@
 use crate::look;
 use crate::output::{self, Output};
 use punctual_kernel::capabilities::Availability;
-use punctual_kernel::host;
 use punctual_kernel::verifier::{self, MAX_INSTRUCTIONS, MAX_STACK, Measured, ObjectLoad, ProgramSize};
+use punctual_kernel::{host, kernel_types};
 use punctual_report::answer::Failure;
 use punctual_report::capabilities::answer::{BudgetAnswer, BudgetLimits, ObjectRow, ProgramRow};
 use std::collections::BTreeMap;
@@ -47,6 +47,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 
 /// Loads and unloads every object that comes with this program; returns what was refused, and why.
 fn load_everything() -> Vec<String> {
+    let _types = kernel_types::keep();
     let others = punctual_probe::other_trials().into_iter().chain(punctual_context::other_trials());
     let lines = super::capabilities::trials().into_iter().chain(others).map(|trial| trial.capability());
     // Of a row that is limited, some programs may not have been loaded.

@@ -2,8 +2,8 @@
 
 use crate::output::{self, Output, Usage};
 use punctual_device::{did_you_mean, nearest};
-use punctual_kernel::Trial;
 use punctual_kernel::capabilities::{self, Availability, Capability};
+use punctual_kernel::{Trial, kernel_types};
 use punctual_report::capabilities::answer::{CapabilitiesAnswer, CapabilityRow, MissingRow};
 
 pub(crate) fn run(wanted: &[String], output: Output) -> anyhow::Result<u8> {
@@ -67,6 +67,7 @@ fn tried(wanted: &[String]) -> Result<Vec<Capability>, Usage> {
         return Err(Usage(format!("there is no row `{unknown}`{meant}: give one of {}", names.join(", "))));
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let _types = kernel_types::keep();
     let tried = trials.iter().filter(|trial| is_wanted(trial.name())).map(Trial::capability);
     Ok(lines.into_iter().filter(|line| is_wanted(&line.name)).chain(tried).collect())
 }

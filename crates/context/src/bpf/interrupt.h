@@ -20,11 +20,10 @@
 /* One for each CPU. */
 struct interrupt_source {
 	__u64 timer;		/* the event's timer; 0: not known */
+	__u64 handler;		/* what timers of such events call; 0: not known, and nothing is learned */
 	__u32 learner;		/* the thread that is about to enable the event; 0: nobody */
 	__u32 pad;
 };
-
-extern const void perf_swevent_hrtimer __ksym;
 
 /* Call from `hrtimer_start`: the timer that the learner starts here is the event's. */
 static __always_inline void learn_interrupt(struct interrupt_source *sources, struct hrtimer *timer, int mode)
@@ -41,7 +40,7 @@ static __always_inline void learn_interrupt(struct interrupt_source *sources, st
 	 * this thread chose identifies its own. Those that expire meanwhile start with an absolute time.
 	 */
 	if (!source->learner || !(mode & HRTIMER_MODE_REL) ||
-	    source->learner != (__u32)bpf_get_current_pid_tgid() || timer->function != &perf_swevent_hrtimer)
+	    source->learner != (__u32)bpf_get_current_pid_tgid() || (__u64)timer->function != source->handler)
 		return;
 	delay = LEARNING_BASE_NS + source->learner * LEARNING_STEP_NS;
 	due = timer->_softexpires - bpf_ktime_get_ns();
