@@ -23,7 +23,6 @@ use crate::standing::Standing;
 use crate::student::beta_quantile;
 use crate::verdict::Outcome;
 use punctual_recording::{Document, RecorderSummary, Stage};
-use std::collections::BTreeSet;
 
 /// The most loops, or devices, that are compared: a program may have any number of threads.
 const MAX_LOOPS: usize = 8;
@@ -119,12 +118,18 @@ pub(crate) fn fixed_threshold_ns(recorder: &RecorderSummary) -> Option<u64> {
     recorder.threshold_ns.filter(|_| !recorder.threshold.starts_with('p'))
 }
 
+/// The names of the loops that are compared, and their period: nothing unless that is the same in all runs.
+pub(crate) fn shared_loops<'a>(a: &'a [Run], b: &'a [Run]) -> Option<(u64, Vec<&'a str>)> {
+    let period_ns = shared(a, b, |document| document.followed.as_ref()?.period_ns)?;
+    let names = loops::names(a).intersection(&loops::names(b)).copied().take(MAX_LOOPS).collect();
+    Some((period_ns, names))
+}
+
 /// Everything that both sides counted in the same way. The intervals hold together with this probability.
 pub(crate) fn counts(a: &[Run], b: &[Run], is_paired: bool, confidence: f64) -> Vec<CountComparison> {
     let mut rows: Vec<(Counted, [Vec<OfRun>; 2])> = Vec::new();
-    if let Some(period_ns) = shared(a, b, |document| document.followed.as_ref()?.period_ns) {
-        let names: BTreeSet<&str> = loops::names(a).intersection(&loops::names(b)).copied().collect();
-        for name in names.into_iter().take(MAX_LOOPS) {
+    if let Some((period_ns, names)) = shared_loops(a, b) {
+        for name in names {
             let by_period = loops::have_periods(a, name) && loops::have_periods(b, name);
             let count: fn(&Run, &str) -> OfRun = if by_period { loops::periods } else { loops::cycles };
             let of_runs = |runs: &[Run]| runs.iter().map(|run| count(run, name)).collect();

@@ -2,7 +2,7 @@
 
 use crate::blocks::Run;
 use crate::events::{EventCount, OfRun};
-use punctual_recording::{CycleCount, OverrunCount};
+use punctual_recording::{CycleCount, OverrunCount, agreeing, counted, format_ns, printable};
 use std::collections::BTreeSet;
 
 /// The name before policy and priority, because these may be what was changed.
@@ -56,6 +56,38 @@ pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
     OfRun { count, in_time: in_time(run, name) }
 }
 
+/// Why nothing limits how often a loop of this name was too late on a side: what it did is in no count.
+pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<String> {
+    let counts: Vec<CycleCount> = runs.iter().map(|run| sum(run, name)).collect();
+    let some = |of: fn(&CycleCount) -> u64| {
+        let found: Vec<u64> = counts.iter().map(of).filter(|value| *value > 0).collect();
+        found.iter().max().map(|most| (counted(found.len() as u64, "run"), *most))
+    };
+    let name = printable(name);
+    let silent = some(|count| count.silent_ns).map(|(runs, most_ns)| {
+        format!(
+            "nothing was seen of {name} at the end of {runs}, for up to {}: it may have hung or been kept from its CPU, and have been too late \
+             more often than was counted",
+            format_ns(most_ns)
+        )
+    });
+    let late_seen = some(|count| count.late_seen_ns).map(|(runs, most_ns)| {
+        format!(
+            "{name} was first seen to wake up to {} after {runs} had begun: until then it may have been too late more often than was counted",
+            format_ns(most_ns)
+        )
+    });
+    let threads = counts.iter().fold(0_u64, |threads, count| threads.saturating_add(count.without_sleep));
+    let unslept = (threads > 0).then(|| {
+        format!(
+            "{} began and ended without ever sleeping: if {name} starts {} for its jobs, these may have been too late more often than was counted",
+            counted(threads, "thread"),
+            agreeing(threads, "it", "them")
+        )
+    });
+    [silent, late_seen, unslept].into_iter().flatten().map(|note| format!("{label}: {note}")).collect()
+}
+
 fn sum(run: &Run, name: &str) -> CycleCount {
     let mut sum = CycleCount::default();
     run.cycles.iter().filter(|(measure, _)| name_of(measure) == name).for_each(|(_, count)| sum.add(count));
@@ -106,6 +138,29 @@ mod tests {
             assert_eq!(of(969, 3, 3_000_000_000), (Outcome::NoDifference, true, true), "{has_periods}");
             assert_eq!(of(3, 969, 3_000_000_000), (Outcome::Worse, true, true), "{has_periods}");
         }
+    }
+
+    #[test]
+    fn why_there_may_have_been_more_is_said_of_the_side_on_which_that_is_so() {
+        let mut hung = runs(3, 0, true);
+        assert_eq!(notes_on_unseen("B", &hung, "robot-ctl"), [""; 0]);
+        let mut ends = [(0, 0), (2_000_000_000, 0), (3_000_000_000, 40_000_000)].into_iter();
+        for count in hung.iter_mut().flat_map(|run| run.cycles.values_mut()) {
+            (count.silent_ns, count.late_seen_ns) = ends.next().unwrap();
+        }
+        let found = notes_on_unseen("B", &hung, "robot-ctl");
+        assert_eq!(
+            found,
+            [
+                "B: nothing was seen of robot-ctl at the end of 2 runs, for up to 3.00 s: it may have hung or been kept from its CPU, and have \
+                 been too late more often than was counted",
+                "B: robot-ctl was first seen to wake up to 40.0 ms after 1 run had begun: until then it may have been too late more often than \
+                 was counted"
+            ]
+        );
+        let [unslept] = &notes_on_unseen("A", &runs(3, 800, true), "robot-ctl")[..] else { panic!() };
+        assert!(unslept.starts_with("A: 2,400 threads began and ended without ever sleeping"), "{unslept}");
+        assert_eq!(notes_on_unseen("B", &hung, "other"), [""; 0]);
     }
 
     #[test]

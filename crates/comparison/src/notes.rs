@@ -1,8 +1,9 @@
 //! What a reader of a comparison must know first.
 
 use crate::blocks::Run;
-use crate::counts::{shared_devices, slow_request_ns};
+use crate::counts::{shared_devices, shared_loops, slow_request_ns};
 use crate::differences::Difference;
+use crate::loops;
 use crate::settings::differences_of_runs;
 use crate::side::{Side, summary};
 use crate::standing::{Standing, began, out_of_turn};
@@ -159,6 +160,10 @@ pub(crate) fn notes(a: &Side, b: &Side, standing: Standing, is_paired: bool) -> 
     notes.extend(note_on_devices(a, b));
     notes.extend(notes_of_side("A", a));
     notes.extend(notes_of_side("B", b));
+    for name in shared_loops(&a.runs, &b.runs).map_or_else(Vec::new, |(_, names)| names) {
+        notes.extend(loops::notes_on_unseen("A", &a.runs, name));
+        notes.extend(loops::notes_on_unseen("B", &b.runs, name));
+    }
     let run_ids = |side: &Side| -> BTreeSet<String> {
         side.runs.iter().map(|run| run.document.provenance.run_id.clone()).filter(|id| !id.is_empty()).collect()
     };
