@@ -23,6 +23,7 @@ mod stopped;
 mod unasked;
 mod unseen;
 mod way;
+mod where_asked;
 
 pub(crate) use self::begun::{Beginning, Ender, WaitedFor};
 pub(crate) use self::classifier::{Blamed, Classifier};

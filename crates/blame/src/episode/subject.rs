@@ -19,6 +19,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_due: bool,
     /// For one that another thread waits for, when it had done what that one waited for, ns; `None` if that is not seen.
     pub(crate) answers_ns: Option<u64>,
+    /// For the same, that other thread.
+    pub(crate) asked_by: Option<u32>,
 }
 
 impl<'a> Subject<'a> {
@@ -35,6 +37,7 @@ impl<'a> Subject<'a> {
             stage: episode.stage,
             is_due: true,
             answers_ns: None,
+            asked_by: None,
         }
     }
 }

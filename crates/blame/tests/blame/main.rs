@@ -39,3 +39,4 @@ mod time_limits;
 mod unasked;
 mod unread;
 mod unseen;
+mod where_asked;

@@ -16,7 +16,7 @@ use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, Event, StackSample};
 use punctual_recording::{Episode, Stage};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -116,6 +116,10 @@ pub(crate) struct Classifier<'a> {
     pub(super) ended: RefCell<Option<(LockStretch, Option<String>)>>,
     /// Of one that serves several from a loop, and is waited for, what it waited for until it answered.
     pub(super) way: OnceCell<Option<Way<'a>>>,
+    /// Whether that is being looked for.
+    pub(super) finds_way: Cell<bool>,
+    /// Of one that is waited for, how whoever waits for it asked it last, if that is seen.
+    pub(super) asked: OnceCell<Option<&'a Event>>,
 }
 
 /// A CPU, and a time there.
@@ -143,6 +147,8 @@ impl<'a> Classifier<'a> {
             interrupted: RefCell::default(),
             ended: RefCell::default(),
             way: OnceCell::new(),
+            finds_way: Cell::new(false),
+            asked: OnceCell::new(),
         };
         classifier.spins = classifier.find_spins();
         classifier.spin_edges = classifier.edges_of_spins();

@@ -30,7 +30,10 @@ impl<'a> Classifier<'a> {
         let is_end = matches!(span.doing, Doing::Blocked { .. }) && waker.context & IN_INTERRUPT == 0;
         is_end.then(|| match self.counted(waker) {
             Counted::Later(last) => last.at_ns,
-            Counted::NotTold | Counted::Itself | Counted::NotSeen => waker.at_ns,
+            // Whoever is woken in vain waits on for the same.
+            Counted::NotTold | Counted::Itself | Counted::NotSeen => {
+                self.ended_at_last(waker).map_or(waker.at_ns, |(last, _)| last.at_ns)
+            }
         })
     }
 
@@ -38,10 +41,14 @@ impl<'a> Classifier<'a> {
     pub(super) fn counted(&self, woken_by: &Event) -> Counted<'a> {
         let Some(answers_ns) = self.subject.answers_ns else { return Counted::NotTold };
         let is_within = (self.subject.start_ns..answers_ns).contains(&woken_by.at_ns);
-        if woken_by.value != u64::from(self.subject.tid) || !is_within || !is_of_loop(woken_by) {
+        if woken_by.value != u64::from(self.subject.tid) || !is_within || !self.is_of_loop(woken_by) {
             return Counted::NotTold;
         }
-        let Some(way) = self.way.get_or_init(|| self.way_to_answer(answers_ns)) else { return Counted::NotTold };
+        // Whoever is woken in vain waits on: what ended that is asked for on the way.
+        if self.finds_way.get() {
+            return Counted::NotTold;
+        }
+        let Some(way) = self.way.get_or_init(|| self.find_way(answers_ns)) else { return Counted::NotTold };
         if way.last == woken_by {
             return self.counts_as_last(way);
         }
@@ -56,12 +63,22 @@ impl<'a> Classifier<'a> {
         }
     }
 
+    fn find_way(&self, answers_ns: u64) -> Option<Way<'a>> {
+        self.finds_way.set(true);
+        let way = self.way_to_answer(answers_ns);
+        self.finds_way.set(false);
+        way
+    }
+
     /// The waits of the loop that count until it answers. The last one was for whoever ended that; so were those before it, back to
     /// where the loop asked that one. The wait before that was for whoever ended it, and so on back.
     fn way_to_answer(&self, answers_ns: u64) -> Option<Way<'a>> {
         let start_ns = self.subject.start_ns;
         let ends = self.index.wakings_of(self.subject.tid, start_ns, answers_ns);
-        let last = ends.iter().copied().rfind(|end| is_of_loop(end))?;
+        let last = ends.iter().copied().rfind(|end| self.is_of_loop(end))?;
+        if !polls(last) && self.may_be_of_lock(last, &self.direct_end(last)) {
+            return None;
+        }
         let mut way = Way { last, is_asked: false, is_served: false, counts: Vec::new(), begins_ns: u64::MAX };
         let mut end = last;
         for _ in 0..MAX_QUESTIONS {
@@ -99,7 +116,7 @@ impl<'a> Classifier<'a> {
     /// sent it, and whoever woke the loop last was not asked, nobody is known to have been waited for.
     fn counts_as_last(&self, way: &Way<'a>) -> Counted<'a> {
         match self.direct_end(way.last) {
-            End::By(_) if way.is_served => Counted::NotSeen,
+            End::By(_) if way.is_served || !way.is_asked && !polls(way.last) => Counted::NotSeen,
             End::By(tid) if !way.is_asked && self.may_be_answered_by_another(tid, way.last) => Counted::NotSeen,
             End::By(_) => Counted::Itself,
             _ => Counted::NotTold,
@@ -114,9 +131,9 @@ impl<'a> Classifier<'a> {
         for _ in 0..MAX_WAITS {
             let told_ns = self.answered_ns(tid, server, until_ns);
             let asks = self.index.wakings_of(tid, told_ns, until_ns);
-            if let Some(asks) = asks.iter().find(|event| is_from(event, server)) {
+            if let Some(asks) = asks.iter().find(|event| is_from(event, server) && !self.lets_in(event)) {
                 let before = self.index.wakings_of(server, 0, asks.at_ns.saturating_add(1));
-                let begun_by = before.iter().copied().rfind(|event| is_of_loop(event));
+                let begun_by = before.iter().copied().rfind(|event| self.is_of_loop(event));
                 let may_be_reply = begun_by.is_none_or(|begun_by| is_from(begun_by, tid));
                 return Some(Question { at_ns: asks.at_ns, begun_by, may_be_reply });
             }
@@ -132,7 +149,7 @@ impl<'a> Classifier<'a> {
     /// something may be either: it is a question if the first of such a row was one, asked while the answer was waited for.
     fn is_asked_for_it(&self, tid: u32, end: &Event) -> bool {
         let before = self.index.wakings_of(self.subject.tid, 0, self.subject.start_ns.saturating_add(1));
-        let first_ns = before.iter().rfind(|event| is_of_loop(event)).map_or(0, |begun_by| begun_by.at_ns);
+        let first_ns = before.iter().rfind(|event| self.is_of_loop(event)).map_or(0, |begun_by| begun_by.at_ns);
         let mut end = end;
         for number in 0..MAX_QUESTIONS {
             let question = self.question(tid, end).filter(|question| number == 0 || question.at_ns >= first_ns);
@@ -161,6 +178,11 @@ impl<'a> Classifier<'a> {
         })
     }
 
+    /// Whether a thread had waited for several things in one call, or where it is asked itself.
+    fn is_of_loop(&self, woken_by: &Event) -> bool {
+        polls(woken_by) || self.is_where_asked(woken_by)
+    }
+
     /// Whether the loop asked a thread, as somebody else had told it something, for what was told last.
     fn is_question(&self, tid: u32, end: &Event) -> bool {
         self.question(tid, end).is_some_and(|question| !question.may_be_reply)
@@ -183,7 +205,7 @@ fn makes_room(event: &Event) -> bool {
 }
 
 /// Whether a thread had waited for several things in one call.
-fn is_of_loop(woken_by: &Event) -> bool {
+fn polls(woken_by: &Event) -> bool {
     let is_poll = |call| matches!(call, Call::Poll | Call::Restart);
     woken_by.wait_end().is_some_and(|end| is_poll(end.sleeper) && end.descriptor.is_none())
 }

@@ -334,6 +334,7 @@ impl<'a> Classifier<'a> {
                 stage: if self.subject.stage == Stage::Request { Stage::Request } else { Stage::Response },
                 is_due: false,
                 answers_ns: waker.filter(|_| kind == Kind::Wait).and_then(|waker| self.answers_ns(span, waker)),
+                asked_by: (kind == Kind::Wait).then_some(self.subject.tid),
             },
             place: waker.filter(|_| kind == Kind::Lock).map(|waker| (waker.lock_waking().place, self.position(waker))),
         })

@@ -6,7 +6,7 @@ use super::classifier::Classifier;
 use punctual_recording::episode::{Event, LEFT_FOR_LOCK, LEFT_FOR_SPINLOCK, WakingAct};
 
 /// A condition variable of the C library has two adjacent words.
-const SAME_WORD: u32 = 2;
+pub(super) const SAME_WORD: u32 = 2;
 /// So far apart, in words, are the parts of one lock: its mutex, and its conditions.
 const OF_ONE_LOCK: u32 = 32;
 
@@ -29,7 +29,7 @@ impl Classifier<'_> {
     }
 
     /// How many words away from the one that a thread waited for is the nearest by which it woke others before it slept again.
-    fn lets_go_beside(&self, woken_by: &Event) -> Option<u32> {
+    pub(super) fn lets_go_beside(&self, woken_by: &Event) -> Option<u32> {
         let (tid, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
         // It may wait for the mutex around what it looks at.
         let is_sleep =
