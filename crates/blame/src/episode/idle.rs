@@ -33,7 +33,8 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 
 /// Judges a wait. It is for the next request if that comes by a connection that was accepted. Within a request that is known to
 /// begin as somebody asks, it is for an answer if the late thread has asked whoever ended it since; and for the next request if
-/// that one asked before, and slept of its own accord for most of it. A call that waits for several things may wait for the next request, whoever
+/// that one asked before, and slept of its own accord for most of it; where the request begins with a new connection, and none of the others is known, whoever
+/// slept so may also be the client of one that was accepted before. A call that waits for several things may wait for the next request, whoever
 /// it was that the late thread has woken. Where a timer of its own begins it, in a program that accepted connections, that may be the rest of
 /// another request, and whoever it has woken since its client or a dispatcher. In one that accepted none, a client with a period and its store do what a
 /// server that sleeps within its requests and its client do: each of the two sleeps, writes and reads, see [`may_send_requests`].
@@ -67,10 +68,12 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
     let is_askers = ender.is_some_and(|ender| asker.flatten() == Some(ender.tid));
     let asks = ender.is_some_and(|ender| ender.waited_for == WaitedFor::Request);
     let is_told = !matches!(ender.map(|ender| ender.waited_for), Some(WaitedFor::Request | WaitedFor::Several));
-    if asker.is_some() && !is_askers && is_told && ender.is_some_and(|ender| ender.was_asked) {
+    let sleeper = mostly_slept(wait);
+    let may_be_clients = sleeper.is_some() && classifier.may_read_accepted(end_ns);
+    let was_asked = ender.is_some_and(|ender| ender.was_asked);
+    if asker.is_some() && !is_askers && is_told && was_asked && !may_be_clients {
         return;
     }
-    let sleeper = mostly_slept(wait);
     // Of several connections that it reads one after the other any may bring answers.
     if (asks || is_askers && sleeper.is_some()) && !classifier.reads_several() {
         for piece in wait {

@@ -187,6 +187,19 @@ impl Classifier<'_> {
         one.is_some_and(|one| read.any(|other| other != one && accepted(&other)))
     }
 
+    /// Whether the late thread accepted a connection as its request began, and it is not known whether what it waited for at a time, to read, came by one that it
+    /// had accepted before: none of its program's is known. Whoever calls it back in the midst of what it does for another begins a request so.
+    pub(crate) fn may_read_accepted(&self, at_ns: u64) -> bool {
+        let accepts = |event: &Event| event.wait_end().is_some_and(|end| end.sleeper == Call::Connect);
+        let first = waking(self.episode, &self.subject).map(|index| &self.episode.events[index]);
+        let woken_by = self.index.next_woken(self.subject.tid, at_ns).filter(|event| event.at_ns == at_ns);
+        let is_told = |woken_by: &Event| {
+            let is_read = woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Read);
+            !is_read || reads(woken_by, &self.episode.connected)
+        };
+        self.episode.accepted.is_empty() && first.is_some_and(accepts) && !woken_by.is_none_or(is_told)
+    }
+
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
         if reads(woken_by, &self.episode.accepted) {
             WaitedFor::Request
