@@ -55,8 +55,17 @@ pub fn is_not_told(kind: Kind, who: &Who) -> bool {
 
 /// The longest time, ns, of which each piece is so.
 pub fn longest_stretch_ns(pieces: &[Piece], is_so: impl Fn(&Piece) -> bool) -> u64 {
+    longest_stretch(pieces, is_so).map_or(0, |(from_ns, to_ns)| to_ns - from_ns)
+}
+
+/// From when to when that is, ns.
+pub(super) fn longest_stretch(pieces: &[Piece], is_so: impl Fn(&Piece) -> bool) -> Option<(u64, u64)> {
     let stretches = pieces.split(|piece| !is_so(piece));
-    stretches.map(|stretch| stretch.iter().map(|piece| piece.ns).sum()).max().unwrap_or(0)
+    let bounds = stretches.filter_map(|stretch| {
+        let from_ns = stretch.first()?.start_ns;
+        Some((from_ns, from_ns + stretch.iter().map(|piece| piece.ns).sum::<u64>()))
+    });
+    bounds.max_by_key(|(from_ns, to_ns)| to_ns - from_ns)
 }
 
 impl Piece {

@@ -2,6 +2,8 @@
 
 use crate::episode::chain::is_by_a_thread;
 use crate::episode::classify::teller;
+use crate::episode::piece::{Piece, longest_stretch};
+use crate::episode::split::Split;
 use crate::episode::threads::threads;
 use punctual_recording::episode::{Event, EventKind};
 use punctual_recording::{Episode, Stage};
@@ -11,27 +13,41 @@ use std::collections::BTreeSet;
 const OF_THE_KERNEL: [&str; 6] = ["kworker/", "ksoftirqd/", "rcu", "jbd2/", "migration/", "irq/"];
 
 /// Whether a late request may be several: no timer begins it, and the thread woke at least two others within it that it did not wait for, as a server does
-/// that answers one client, finds that another one has asked meanwhile, and answers that.
-pub fn may_be_several(episode: &Episode) -> bool {
+/// that answers one client, finds that another one has asked meanwhile, and answers that. So may the longest stretch of it in which a request was surely
+/// waiting, where nothing tells of the rest: whatever begins the late request, that stretch then begins and ends in the midst of it.
+pub fn may_be_several(episode: &Episode, split: &Split) -> bool {
     if episode.stage != Stage::Request {
         return false;
     }
+    let (whole, pieces) = ((episode.expected_ns, episode.end_ns), &split.pieces);
+    let is_told = Piece::is_of_a_request;
+    let is_whole = pieces.iter().all(is_told);
+    let longest = || longest_stretch(pieces, is_told).filter(|_| !is_whole);
+    is_by_no_timer(episode) && tells_several(episode, whole)
+        || longest().is_some_and(|stretch| tells_several(episode, stretch))
+}
+
+fn is_by_no_timer(episode: &Episode) -> bool {
+    let first = wakings(episode, (episode.expected_ns, episode.end_ns));
+    let first = first.filter(|event| event.value == u64::from(episode.victim.tid)).min_by_key(|event| event.at_ns);
+    first.is_some_and(|first| is_by_a_thread(first) || teller(first).is_some())
+}
+
+/// Whether the late thread woke two others or more between two times that had not ended any of its waits by then, but for what began the first of these times.
+fn tells_several(episode: &Episode, stretch: (u64, u64)) -> bool {
     let tid = episode.victim.tid;
-    let is_within = |event: &&Event| {
-        event.kind == EventKind::Waking && (episode.expected_ns..=episode.end_ns).contains(&event.at_ns)
-    };
-    let within: Vec<&Event> = episode.events.iter().filter(is_within).collect();
-    let wakes_it = within.iter().filter(|event| event.value == u64::from(tid));
-    let Some(first) = wakes_it.clone().min_by_key(|event| event.at_ns) else { return false };
-    if !is_by_a_thread(first) && teller(first).is_none() {
-        return false;
-    }
-    let answers: BTreeSet<u32> =
-        wakes_it.filter(|event| event.at_ns > first.at_ns).filter_map(|event| teller(event)).collect();
+    let wakes_it = || wakings(episode, stretch).filter(|event| event.value == u64::from(tid));
+    let first_ns = wakes_it().map(|event| event.at_ns).min().unwrap_or(0);
+    let answers: BTreeSet<u32> = wakes_it().filter(|event| event.at_ns > first_ns).filter_map(teller).collect();
     let names = threads(episode);
     let is_of_the_kernel =
         |other: u32| names.get(&other).is_some_and(|name| OF_THE_KERNEL.iter().any(|begins| name.starts_with(begins)));
-    let told = within.iter().filter(|event| teller(event) == Some(tid));
+    let told = wakings(episode, stretch).filter(|event| teller(event) == Some(tid));
     let told: BTreeSet<u32> = told.filter_map(|event| u32::try_from(event.value).ok()).collect();
     told.difference(&answers).filter(|other| **other != tid && !is_of_the_kernel(**other)).count() > 1
+}
+
+fn wakings(episode: &Episode, (from_ns, to_ns): (u64, u64)) -> impl Iterator<Item = &Event> {
+    let is_within = move |event: &&Event| event.kind == EventKind::Waking && (from_ns..=to_ns).contains(&event.at_ns);
+    episode.events.iter().filter(is_within)
 }

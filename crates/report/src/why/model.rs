@@ -94,7 +94,7 @@ impl EpisodeView {
             total_ns: episode.total_ns(),
             threshold_ns: episode.threshold_ns,
             stage: episode.stage,
-            may_be_several: punctual_blame::may_be_several(episode),
+            may_be_several: punctual_blame::may_be_several(episode, &split),
             sockets: punctual_blame::socket_reads(episode),
             chain,
             tree: CallTree::of_samples(episode, &split, &sightings, room),
