@@ -30,6 +30,8 @@ pub(super) struct Sight {
     pub(super) begun_ns: u64,
     pub(super) over_ns: u64,
     pub(super) awaited: WaitedFor,
+    /// The socket that it read, if it did.
+    pub(super) socket: Option<u64>,
 }
 
 impl Sight {
@@ -94,9 +96,23 @@ struct Program {
     asked_ns: u64,
     /// When one of its threads was late last, ns; 0: none was.
     late_ns: u64,
+    /// Threads that it has made, and that ended before they were seen to be done with anything and to go on.
+    made: u64,
+    /// Requests of its threads, in which these waited for nobody, that a timer began.
+    alone: u64,
 }
 
+/// A program that has made so many threads may make one for each piece of work, ...
+const MIN_MADE: u64 = 3;
+/// ... if so many times as many are no fewer than the requests in which its other threads waited for nobody.
+const TO_ALONE: u64 = 10;
+
 impl Program {
+    /// Whether it makes a thread for what is to be done, as the C library does for a timer that is to call a function (`SIGEV_THREAD`).
+    fn hands_on(&self) -> bool {
+        self.made >= MIN_MADE && self.made.saturating_mul(TO_ALONE) >= self.alone
+    }
+
     /// Since when those count that were there at the first look, ns, if they do by now.
     fn settled_ns(&self) -> Option<u64> {
         let (first_ns, last_ns) = self.looked_ns?;
@@ -164,6 +180,30 @@ impl Programs {
         program.held.clear();
         program.accepts |= accepts;
         (program.looked_ns, program.is_untold) = (None, true);
+    }
+
+    /// A thread of a program has ended, of which nothing but that was seen, or not.
+    pub(super) fn thread_ended(&mut self, process: u32, was_made: bool) {
+        if was_made {
+            self.of(process).made += 1;
+        }
+    }
+
+    /// So many more requests of a program's threads began with a timer, and these waited for nobody.
+    pub(super) fn were_alone(&mut self, process: u32, requests: u64) {
+        if requests > 0 {
+            self.of(process).alone += requests;
+        }
+    }
+
+    /// How many threads were made by programs that make one for each piece of work.
+    pub(super) fn made(&self) -> u64 {
+        self.by_process.values().filter(|program| program.hands_on()).map(|program| program.made).sum()
+    }
+
+    /// How many requests of their other threads may only have been handed on to those.
+    pub(super) fn handed_on(&self) -> u64 {
+        self.by_process.values().filter(|program| program.hands_on()).map(|program| program.alone).sum()
     }
 
     /// Whether a program accepts connections, as far as was ever seen.

@@ -17,11 +17,12 @@ impl Thread {
         let known = [&self.accepted, &self.asked, &self.unclear];
         let is_new = |place: u32| place != 0 && known.iter().all(|places| !places.contains(&place));
         let is_to_be_told = |source: Source| source.quality < ACCEPTED || self.accepts_at(source) || source.is_timer();
+        let is_to_be_found =
+            self.at.is_some_and(|(place, call)| is_new(place) && tells(call)) && self.source.is_none_or(is_to_be_told);
         !self.is_looked_at
             && !self.is_out_of_reach
             && self.looks < MAX_LOOKS_AT_ONE
-            && self.at.is_some_and(|(place, call)| is_new(place) && tells(call))
-            && self.source.is_none_or(is_to_be_told)
+            && (is_to_be_found || self.may_return())
     }
 }
 
@@ -33,6 +34,7 @@ impl Requests {
         let (&tid, thread) = open.min_by_key(|(tid, thread)| (thread.looks, **tid))?;
         thread.looks += 1;
         thread.is_looked_at = true;
+        thread.note_look();
         Some(tid)
     }
 
@@ -41,7 +43,15 @@ impl Requests {
     pub(crate) fn saw(&mut self, tid: u32, (begun_ns, over_ns): (u64, u64), awaited: WaitedFor) {
         let thread = self.threads.get_mut(&tid).filter(|thread| thread.at.is_some() && thread.since_ns <= begun_ns);
         if let Some(thread) = thread {
-            thread.seen = Some(Sight { begun_ns, over_ns, awaited });
+            thread.seen = Some(Sight { begun_ns, over_ns, awaited, socket: None });
+        }
+    }
+
+    /// The look that began then, ns, saw by which socket.
+    pub(crate) fn saw_socket(&mut self, tid: u32, begun_ns: u64, socket: u64) {
+        let seen = self.threads.get_mut(&tid).and_then(|thread| thread.seen.as_mut());
+        if let Some(seen) = seen.filter(|seen| seen.begun_ns == begun_ns) {
+            seen.socket = Some(socket);
         }
     }
 

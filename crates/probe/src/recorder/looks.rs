@@ -7,7 +7,7 @@
 use super::connections::{Connection, WaitedFor};
 use super::requests::Requests;
 use super::socket_tables::Tables;
-use super::waits_by::{MAX_DESCRIPTORS, awaited, inode, link, waits_by};
+use super::waits_by::{MAX_DESCRIPTORS, WaitsBy, awaited, inode, link, waits_by};
 use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_kernel::unix_peers::UnixPeers;
@@ -56,6 +56,8 @@ struct Seen {
     over_ns: u64,
     /// What it waited for up to a time, if it waited all the time and that is known.
     awaited: Option<(WaitedFor, u64)>,
+    /// By which socket, if it read one.
+    socket: Option<u64>,
     connections: Listing,
 }
 
@@ -126,11 +128,12 @@ impl Looks {
                 self.is_asked = false;
                 requests.give_up_looks_at(tid);
             }
-            Ok((tid, Some(Seen { begun_ns, over_ns, awaited, connections }))) => {
+            Ok((tid, Some(Seen { begun_ns, over_ns, awaited, socket, connections }))) => {
                 self.is_asked = false;
                 // Whether it waited there all the time shows when the wait is over.
                 if let Some((awaited, until_ns)) = awaited {
                     requests.saw(tid, (begun_ns, until_ns), awaited);
+                    socket.into_iter().for_each(|socket| requests.saw_socket(tid, begun_ns, socket));
                 }
                 match connections {
                     Listing::NotAsked => {}
@@ -177,6 +180,7 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
     let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
     let waits_by = waits_by(&directory, &called);
     let until_ns = clock::monotonic_ns();
+    let socket = waits_by.as_ref().and_then(WaitsBy::socket);
     let tables = Tables::of(&directory, peers);
     let awaited = waits_by.and_then(|by| awaited(&by, &tables, has_taken_its_time));
     // It need not wait for as long as it takes to look into the tables, unless nothing tells who asks: see `Sight::is_decided_by`.
@@ -186,7 +190,7 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
         true => listing(&directory, &tables, has_taken_its_time),
         false => Listing::NotAsked,
     };
-    Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, connections })
+    Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, socket, connections })
 }
 
 /// The connections of a thread's program of which it is known what comes by them, unless there are too many, or it takes longer to find them in

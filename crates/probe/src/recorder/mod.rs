@@ -9,7 +9,7 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`: where a followed thread's request begins and ends; `request`: one of
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen; `looks`, `looked_at`, `waits_by`, `connections`,
 //!   `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
@@ -31,6 +31,7 @@ mod armers;
 mod behind;
 mod bounded_channel;
 mod budget;
+mod called_back;
 mod connections;
 mod counter_sampling;
 mod cut;
@@ -60,6 +61,7 @@ pub(crate) mod program_files;
 pub(crate) mod programs;
 mod request;
 pub(crate) mod requests;
+mod returns;
 mod rings;
 mod sleeps;
 mod socket_tables;

@@ -1,6 +1,7 @@
 //! A followed thread's own sleeps: which of them lie within its requests.
 
 use super::requests::{MAX_SLEEPS, Thread};
+use super::sleeps::SETTLED;
 use super::stretches::{EndedBy, Stretch};
 use punctual_recording::episode::Call;
 
@@ -39,8 +40,19 @@ impl Thread {
         stretch.ended_by == EndedBy::Timer && self.lengths.ended_out_of_step(stretch.expected_ns)
     }
 
+    /// How many of its requests that counted as sure by its clock are not after all: it was seen to choose when it wakes before it had kept that for long, so that
+    /// each of them may have been a part of one.
+    pub(super) fn not_by_clock(&mut self) -> u64 {
+        if !self.lengths.chooses() {
+            return 0;
+        }
+        Some(std::mem::take(&mut self.sure_by_clock)).filter(|early| *early < u64::from(SETTLED)).unwrap_or(0)
+    }
+
     /// Whether the last request counts as sure since it seemed to end with a sleep of the thread's clock, and did not.
     pub(super) fn ended_out_of_step(&mut self, stretch: &Stretch) -> bool {
-        std::mem::take(&mut self.is_sure_by_clock) && self.slept_out_of_step(stretch)
+        let did = std::mem::take(&mut self.is_sure_by_clock) && self.slept_out_of_step(stretch);
+        self.sure_by_clock = self.sure_by_clock.saturating_sub(u64::from(did));
+        did
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Known {
     /// Whether it begins with what comes by a connection that its program asked for: of a client without a timer that is the answer, and the wait for it
     /// is in no request.
     pub(crate) is_after_answer: bool,
+    /// Whether a timer of its own begins it, in a program that accepted no connection, and it waits for nobody: it may hand on what is to be done.
+    pub(crate) is_alone: bool,
 }
 
 /// A request that is not over.
@@ -65,6 +67,8 @@ pub(super) struct Open {
     pub(super) known: Known,
     /// How many waits it has had.
     pub(super) waits: u32,
+    /// Whether any of these was for another thread, or the like, as their ends showed.
+    pub(super) has_waited: bool,
     /// Since when it waits, ns, if nothing says that this ends the request.
     pub(super) waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends, or would if its loop were not behind.

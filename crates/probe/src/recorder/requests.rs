@@ -14,6 +14,7 @@ use super::cut::Cut;
 use super::in_vain::InVain;
 use super::request::Open;
 pub(crate) use super::request::{Known, Request};
+use super::returns::Returns;
 use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
@@ -58,9 +59,15 @@ pub(super) struct Thread {
     /// Which of its requests may be wakeups in vain.
     in_vain: InVain,
     /// Whether it reads several connections that it accepted in turns.
-    turns: Turns,
+    pub(super) turns: Turns,
+    /// Whether it goes back to a connection that it had before it accepted another.
+    pub(super) returns: Returns,
     /// How many of its requests count as sure since somebody asked.
     sure_asked: u64,
+    /// How many do since a timer of its own began them, as its clock did.
+    pub(super) sure_by_clock: u64,
+    /// Whether it was seen to be done with a request, and to go on.
+    has_returned: bool,
     /// Where it waits for answers.
     pub(super) asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -115,13 +122,19 @@ impl Requests {
         let before = thread.end_of_wait(stretch, &mut self.cut);
         thread.begin(stretch);
         let after = thread.pause(stretch);
-        let sure = [before, after].into_iter().flatten().filter(|over| over.known.is_asked_for && over.known.is_sure());
-        thread.sure_asked += sure.count() as u64;
+        let sure = || [before, after].into_iter().flatten().filter(|over| over.known.is_sure());
+        thread.sure_asked += sure().filter(|over| over.known.is_asked_for).count() as u64;
+        thread.sure_by_clock += sure().filter(|over| over.known.is_by_own_timer).count() as u64;
+        self.programs.were_alone(stretch.process, sure().filter(|over| over.known.is_alone).count() as u64);
+        self.not_sure_after_all += thread.not_by_clock();
         if thread.may_ask() {
             self.not_sure_after_all += std::mem::take(&mut thread.sure_asked);
         }
+        thread.has_returned |= before.is_some() || after.is_some() && stretch.then != Pause::Ends;
         if stretch.then == Pause::Ends {
             self.ended += u64::from(thread.has_accepted && thread.accepted.is_empty());
+            let was_made = tid != stretch.process && !thread.has_returned && !thread.has_accepted;
+            self.programs.thread_ended(stretch.process, was_made);
             self.threads.remove(&tid);
         }
         [before, after].into_iter().flatten()
@@ -143,9 +156,10 @@ impl Requests {
     }
 
     /// How many requests that count as sure turned out, after they were handed out, to end with a sleep at whose end their thread's clock would not have woken
-    /// it, as one between two tries.
+    /// it, as one between two tries; or are those of one that was seen later to choose when it wakes, or to ask; or may only have been handed on to threads that
+    /// were made for them.
     pub(crate) fn not_sure_after_all(&self) -> u64 {
-        self.not_sure_after_all
+        self.not_sure_after_all + self.programs.handed_on()
     }
 
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
@@ -156,13 +170,15 @@ impl Requests {
     /// A thread of a process ended without a wakeup since it last slept, if it ever did: as one that answers one request does.
     pub(crate) fn ended_unseen(&mut self, tid: u32, process: u32) {
         self.lost_sight_of(tid);
-        let has_read = self.threads.remove(&tid).is_some_and(|thread| !thread.accepted.is_empty());
-        self.ended += u64::from(self.programs.has_accepted(process) && !has_read);
+        let thread = self.threads.remove(&tid).unwrap_or_default();
+        let has_accepted = self.programs.has_accepted(process);
+        self.ended += u64::from(has_accepted && thread.accepted.is_empty());
+        self.programs.thread_ended(process, tid != process && !thread.has_returned && !has_accepted);
     }
 
-    /// Threads of programs that accept connections that ended, and were not seen to wait for any.
+    /// Threads of programs that accept connections that ended, and were not seen to wait for any; and those of programs that make one for each piece of work.
     pub(crate) fn ended(&self) -> u64 {
-        self.ended
+        self.ended + self.programs.made()
     }
 
     /// Requests that have begun and whose end was not seen, or not yet.
@@ -205,11 +221,6 @@ impl Thread {
         self.accepted.contains(&place) && !self.mixed.contains(&place) && self.is_source(place) && !self.may_ask()
     }
 
-    /// Whether it may ask by what its program accepted.
-    fn may_ask(&self) -> bool {
-        self.turns.are_taken() || !self.accepted.is_empty() && self.lengths.keep_a_clock()
-    }
-
     fn is_at_source(&self, place: u32) -> bool {
         self.source.is_some_and(|source| source.place == place)
     }
@@ -221,8 +232,8 @@ impl Thread {
         self.source.is_some_and(|source| source.place == place || is_another(source))
     }
 
-    /// What a look at a wait says about its place, now that the wait is over.
-    fn learn(&mut self, place: u32, stretch: &Stretch) {
+    /// What a look at a wait says about its place, now that the wait is over; and which socket it was for, if it told.
+    fn learn(&mut self, place: u32, stretch: &Stretch) -> Option<u64> {
         let seen = self.seen.take_if(|seen| seen.is_decided_by(stretch.expected_ns));
         let seen = seen.filter(|seen| self.since_ns <= seen.begun_ns && seen.over_ns < stretch.expected_ns);
         match seen.map(|seen| seen.awaited) {
@@ -246,6 +257,7 @@ impl Thread {
             }
             Some(WaitedFor::Either) | None => {}
         }
+        seen.and_then(|seen| seen.socket)
     }
 
     /// Whether nothing tells who asks by what it waits for at a place.
@@ -278,7 +290,8 @@ impl Thread {
     /// What the wait before a stretch tells of where the thread waits for what.
     fn note_wait(&mut self, stretch: &Stretch) {
         let Some((place, call)) = self.at else { return };
-        self.learn(place, stretch);
+        let socket = self.learn(place, stretch);
+        self.note_return(place, call, socket);
         self.turns.waited(place, call, self.accepted.contains(&place));
         self.note_other(place, call);
         self.note_sleep(place, call, stretch);
@@ -332,6 +345,7 @@ impl Thread {
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
             open.known.waits_for_answers &= self.asked.contains(&place);
+            open.has_waited = true;
         }
         if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
             cut.give_up(open.expected_ns, stretch.expected_ns);
@@ -410,7 +424,7 @@ impl Thread {
         let may_be_part =
             is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
         let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
-        let is_bounded = !(may_be_part || may_be_several || is_after_answer || self.turns.are_taken())
+        let is_bounded = !(may_be_part || may_be_several || is_after_answer || self.asks_by_accepted())
             && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
         let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
         let has_period = is_by_timer && self.lengths.have_a_period();
@@ -422,6 +436,7 @@ impl Thread {
             may_be_several,
             may_be_tick,
             is_after_answer,
+            is_alone: known.is_by_own_timer && !open.has_waited,
             is_bounded,
             is_asked_for: known.is_asked_for && !self.may_ask(),
             ..known

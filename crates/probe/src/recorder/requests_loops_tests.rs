@@ -273,6 +273,31 @@ fn threads_that_ended_without_a_wakeup_are_counted_too() {
     assert_eq!((play.requests.ended(), play.requests.cut()), (2, 1));
 }
 
+/// The C library's thread for timers that are to call a function makes a thread for each time, in which the program waits for its answer.
+#[test]
+fn a_thread_that_hands_its_requests_on_to_threads_that_it_makes_has_no_sure_ones() {
+    let serve = |makes_one_in: u32| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Timer, waits(IDLE, Call::Signal));
+        play.requests.saw_connections(TID, (play.now, play.now + 1), &[]);
+        for round in 0..40 {
+            play.stretch(EndedBy::Timer, waits(IDLE, Call::Signal));
+            if round % makes_one_in == 0 {
+                let (ended_by, then) = (EndedBy::Thread, Pause::Ends);
+                let (expected_ns, until_ns) = (play.now + 1, play.now + 3);
+                let stretch = Stretch { process: PROCESS, expected_ns, ended_by, ran_ns: expected_ns, until_ns, then };
+                assert_eq!(play.requests.next(TID + 1 + round, &stretch).count(), 0);
+            }
+        }
+        let sure = play.known.iter().filter(|known| known.is_sure()).count() as u64;
+        (sure, play.requests.not_sure_after_all(), play.requests.ended())
+    };
+    let (sure, not_after_all, made) = serve(1);
+    assert!(sure > 30 && not_after_all == sure && made == 40, "{sure} {not_after_all} {made}");
+    let (sure, not_after_all, made) = serve(20);
+    assert!(sure > 30 && not_after_all == 0 && made == 0, "{sure} {not_after_all} {made}");
+}
+
 /// Whoever reads an answer out of a local stream socket wakes the server that wrote it.
 #[test]
 fn a_short_stretch_right_after_a_longer_one_may_be_a_wakeup_in_vain() {

@@ -78,3 +78,24 @@ fn requests_of_a_thread_without_a_period_are_not_sure() {
     }
     assert_eq!(sure(&play), vec![false; play.known.len()]);
 }
+
+/// A cycle of 20 ms that polls its device every 1 ms: at first nothing but those steps is seen.
+#[test]
+fn what_a_thread_did_before_it_was_seen_to_choose_when_it_wakes_is_not_sure_after_all() {
+    let cycles = |in_time: u64| {
+        let mut play = Play::default();
+        stretch(&mut play, 10, 10_000, Call::Sleep);
+        play.requests.saw_connections(TID, (play.now, play.now + 1), &[]);
+        let mut due_ns = MS;
+        for steps in std::iter::repeat_n(1, in_time as usize).chain([9, 1, 1, 1, 17, 1, 19]) {
+            due_ns += steps * MS;
+            let waited_ns = due_ns - play.now;
+            stretch(&mut play, waited_ns, 10_000, Call::Sleep);
+        }
+        (sure(&play).iter().filter(|is_sure| **is_sure).count() as u64, play.requests.not_sure_after_all())
+    };
+    let (sure, not_after_all) = cycles(11);
+    assert!(sure > 5 && sure == not_after_all, "{sure} {not_after_all}");
+    let (sure, not_after_all) = cycles(60);
+    assert!(sure > 50 && not_after_all <= 1, "it kept its clock for long: {sure} {not_after_all}");
+}

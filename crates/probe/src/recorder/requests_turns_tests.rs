@@ -50,6 +50,32 @@ fn none_of_the_requests_of_a_dispatcher_whose_workers_connect_to_it_is_sure() {
     assert!(all >= 30 && sure == not_after_all, "{sure} of {all}, {not_after_all}");
 }
 
+/// A server whose child connects back to it within each request, and has written its answer by the time the connection is accepted; or one that serves one
+/// connection after the other, each for several requests: the places where the two wait are the same, and the sockets are not.
+#[test]
+fn none_of_the_requests_of_a_server_whose_children_connect_back_to_it_is_sure() {
+    let serve = |keeps_connection: bool| {
+        let mut play = Play::default();
+        stretch(&mut play, MS, EndedBy::Thread, waits(IDLE, Call::Read));
+        for round in 0..20 {
+            // It reads a request, accepts a connection, and reads the next.
+            for (now, next, call) in [(IDLE, WORKER, Call::Connect), (WORKER, IDLE, Call::Read)] {
+                play.requests.next_look();
+                play.requests.saw(TID, (play.now + 1, play.now + 2), WaitedFor::Request);
+                if now == IDLE {
+                    play.requests.saw_socket(TID, play.now + 1, 100 + if keeps_connection { 0 } else { round });
+                }
+                stretch(&mut play, MS, EndedBy::Thread, waits(next, call));
+            }
+        }
+        (play.known.len() as u64, sure(&play), play.requests.not_sure_after_all())
+    };
+    let (all, sure, not_after_all) = serve(false);
+    assert!(sure >= all - 2 && not_after_all == 0, "{sure} of {all}");
+    let (all, sure, not_after_all) = serve(true);
+    assert!(all >= 30 && sure == not_after_all, "{sure} of {all}, {not_after_all}");
+}
+
 /// A client with a period whose server answers by a connection of its own: what it sleeps until its next request is in none.
 #[test]
 fn a_client_that_accepts_its_answers_does_not_sleep_within_its_requests() {

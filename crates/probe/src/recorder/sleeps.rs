@@ -19,7 +19,7 @@ const MAX_REMEMBERED: u32 = 8;
 /// So often it has to be seen: two lengths may be the same by chance.
 const MIN_SEEN: u32 = 2;
 /// After so many equal steps of several periods in a row, such a step is the period: the thread did something else before.
-const SETTLED: u32 = 32;
+pub(super) const SETTLED: u32 = 32;
 
 /// A thread's sleeps until timers.
 #[derive(Default)]
@@ -80,6 +80,11 @@ impl Sleeps {
                 self.of_another_length /= 2;
             }
         }
+    }
+
+    /// Whether it sleeps past times at which its clock would have woken it.
+    pub(super) fn chooses(&self) -> bool {
+        self.chooses
     }
 
     /// Whoever is behind sleeps until the next time that is due, so for no longer than a period.

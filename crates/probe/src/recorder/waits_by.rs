@@ -34,6 +34,16 @@ pub(super) enum WaitsBy {
     Set(Vec<Option<String>>),
 }
 
+impl WaitsBy {
+    /// The socket, by its inode, if it reads one.
+    pub(super) fn socket(&self) -> Option<u64> {
+        match self {
+            WaitsBy::One(link) => inode(link)?.parse().ok(),
+            WaitsBy::Told(_) | WaitsBy::Set(_) => None,
+        }
+    }
+}
+
 /// `None` if that is not known, or it does not wait so.
 pub(super) fn waits_by(directory: &str, called_for: &str) -> Option<WaitsBy> {
     let (number, descriptor, second) = called(called_for)?;

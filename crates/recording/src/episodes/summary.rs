@@ -45,7 +45,8 @@ pub struct RecorderSummary {
     /// ended, or it is not known for how long they went on. `None`: older recordings do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maybe_late_cut: Option<u64>,
-    /// Threads of programs that accept connections that ended, and were not seen to wait for any: each may have worked on a request that another one read.
+    /// Threads of programs that accept connections that ended, and were not seen to wait for any: each may have worked on a request that another one read. And
+    /// threads of other programs that were made, it seems, for what another one was to do at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ended_threads: u64,
     /// Why evidence could not be written, if it could not: a full disk. The recording itself may have had no room to

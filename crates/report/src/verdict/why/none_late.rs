@@ -47,7 +47,7 @@ impl WhyReport<'_> {
         let ended = recorder.ended_threads;
         if is_told(ended, all) {
             untold.push(format!(
-                "{} that {} may each have worked on a request that another thread read",
+                "{} that {} may each have worked on a request that another thread handed on",
                 counted(ended, "thread"),
                 agreeing(ended, "has ended", "have ended"),
             ));
@@ -208,7 +208,7 @@ mod tests {
     fn requests_that_may_hide_late_ones_are_counted_in_the_first_sentences() {
         let late = || vec![of_parts(&[(Kind::Wait, "store", 90), (Kind::Own, "late", 10)])];
         let assumed = "where 373 of all 375 begin and end is only assumed";
-        let threads = "120 threads that have ended may each have worked on a request that another thread read";
+        let threads = "120 threads that have ended may each have worked on a request that another thread handed on";
         let parts = "begin at a timer of what may be a server, and may be only parts of requests";
         for (counts, expected) in [
             ((0, 0, 0), None),
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn none_is_said_to_have_been_late_only_of_those_that_are_known_to_be_whole() {
         let assumed = "where 373 of all 375 begin and end is only assumed";
-        let threads = "120 threads that have ended may each have worked on a request that another thread read";
+        let threads = "120 threads that have ended may each have worked on a request that another thread handed on";
         let whole = |count: &str| {
             format!("None of the {count} of which it is known where they begin and end took longer than 20.0 ms")
         };
@@ -243,7 +243,7 @@ mod tests {
                 (3, 0, 2),
                 format!(
                     "{}, but others may have: where 3 of all 375 begin and end is only assumed; 2 threads that have ended may each have worked on \
-                     a request that another thread read.",
+                     a request that another thread handed on.",
                     whole("372 requests")
                 ),
             ),
