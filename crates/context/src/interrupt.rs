@@ -6,7 +6,7 @@
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
 use punctual_kernel::bpf::SharedMemory;
-use punctual_kernel::{Refused, clock, function_addresses, performance_event, scheduling};
+use punctual_kernel::{Refused, clock, function_addresses, limits, performance_event, scheduling};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -115,12 +115,12 @@ impl InterruptSource {
         let enabled = std::thread::scope(|scope| scope.spawn(enable).join());
         let source = enabled.unwrap_or_else(|_| Err(Refused::because(doing(), "the thread ended early")))?;
         if !table.is_known(cpu) {
-            let unseen = "the BPF program did not see the event's timer start";
-            let hidden = punctual_kernel::limits::addresses_are_hidden();
-            return Err(Refused::because(
-                doing(),
-                if hidden { punctual_kernel::limits::ADDRESSES_HIDDEN } else { unseen },
-            ));
+            let reason = match function_addresses([HANDLER]) {
+                _ if limits::addresses_are_hidden() => limits::ADDRESSES_HIDDEN.to_owned(),
+                [0] => format!("this kernel names no function `{HANDLER}`, by which the event's timer is known"),
+                _ => "the BPF program did not see the event's timer start".to_owned(),
+            };
+            return Err(Refused::because(doing(), reason));
         }
         source.set_period(period_ns)?;
         Ok(source)
