@@ -20,7 +20,9 @@ def sleep():
     return left() > before
 print('here', flush=True)
 sys.stdin.read(1)
-print(name, 'slept', sum(sleep() for _ in range(count)), flush=True)
+slept = sum(sleep() for _ in range(count))
+# In one write, and so in one line where several write at once.
+sys.stdout.write(f'{name} slept {slept}\\n'); sys.stdout.flush()
 ";
 
 /// Two processes that pass a byte back and forth, each under a name of its own.

@@ -209,10 +209,10 @@ pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[Interaction
         if parts.iter().any(|part| says(part, OVERWRITTEN)) {
             tally.overwritten += 1;
         } else {
-            tally.unknown.push(format!("{done:?} {latency} {parts:?}"));
+            tally.unknown.push(format!("{done:?} {input:?} {parts:?}"));
         }
     } else {
         row.wrong += 1;
-        tally.wrong.push(format!("{done:?} {latency} {parts:?}"));
+        tally.wrong.push(format!("{done:?} {input:?} {parts:?}"));
     }
 }

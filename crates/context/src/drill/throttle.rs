@@ -16,6 +16,8 @@ const RUNTIME_NS: u64 = 200_000;
 const MARGIN_NS: u64 = 100_000;
 /// A victim that is not throttled for this long gives up, ns.
 const PATIENCE_NS: u64 = 100_000_000;
+/// What it ran before or after the wait, nobody knows which, may be this long, ns.
+const MAX_UNCLEAR_NS: u64 = 10_000;
 
 /// The reservation that makes a thread wait this long when it has used it up.
 pub(crate) fn reservation(length_ns: u64) -> Scheduling {
@@ -43,16 +45,23 @@ impl Overrunner {
         Ok(Overrunner { tid: clock::thread_id() })
     }
 
-    /// Works until it was kept from its CPU for the whole length between two looks at the clock. What it ran between
-    /// them it ran before the wait: it has only just been let in when it looks again.
+    /// Works until it was kept from its CPU for the whole length between two looks at the clock, and it is clear when.
+    ///
+    /// Nearly always the wait begins as a look at its CPU time returns, by which the kernel accounts: so it ran before the
+    /// wait what that look says, and after it what a second look adds, which is much only where the host took the CPU. If a
+    /// tick took it away elsewhere, nobody knows how much of what it ran came first.
     fn overrun(&self, length_ns: u64) -> Option<(u64, u64)> {
         let begin = clock::monotonic_ns();
         let (mut last_ns, mut last_cpu_ns) = (begin, clock::thread_cpu_ns());
         loop {
+            let asked_ns = clock::monotonic_ns();
             let (cpu_ns, now_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-            let kept_ns = (now_ns - last_ns).saturating_sub(cpu_ns.saturating_sub(last_cpu_ns));
-            if kept_ns >= length_ns {
-                return Some((now_ns - kept_ns, now_ns));
+            let ran_ns = cpu_ns.saturating_sub(last_cpu_ns);
+            let kept_ns = (now_ns - last_ns).saturating_sub(ran_ns);
+            let is_clear = now_ns - asked_ns >= length_ns || ran_ns <= MAX_UNCLEAR_NS;
+            if kept_ns >= length_ns && is_clear {
+                let since_ns = clock::thread_cpu_ns().saturating_sub(cpu_ns).min(kept_ns);
+                return Some((now_ns - kept_ns, now_ns - since_ns));
             }
             if now_ns > begin + length_ns + PATIENCE_NS {
                 return None;
