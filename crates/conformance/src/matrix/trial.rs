@@ -46,8 +46,10 @@ const REPEATED_IN_BRIEF: &str = "6.1";
 /// An instruction takes 2 ns: at 4 ns, the work of soft devices in interrupts would be too slow for their calibration.
 const SHIFT: u32 = 1;
 
-/// How much of a processor all commands may take, s; drills come on top.
+/// How much of a processor all commands may take, s; drills come on top, and commands with a limit of their own.
 const COMMANDS_S: u64 = 900;
+/// How much of a processor a guest's second takes while both of its CPUs work, s.
+const BUSY_SECOND_S: u64 = 4;
 
 /// How boots are tried.
 #[derive(Clone, Copy, Debug)]
@@ -144,8 +146,12 @@ fn try_out(boots: &[Boot], trial: &Trial<'_>, tell: impl Fn(&Result) + Sync) -> 
             }
             let Some((number, part)) = jobs.lock().expect("no panic while it is held").pop_front() else { return };
             let boot = &boots[number];
-            let guest = guest(boot, &kernels[&boot.kernel.name], program, all);
             let wanted = |command: &Command| wanted(boot, command);
+            let commands = table().command;
+            let long = commands.iter().filter(|command| wanted(command)).filter_map(|command| command.limit_s);
+            let long_s = long.map(u64::from).sum::<u64>() * BUSY_SECOND_S;
+            let mut guest = guest(boot, &kernels[&boot.kernel.name], program, all);
+            guest.limit += Duration::from_secs(long_s);
             let drilled = |drill: &Drill| drilled(boot, drill);
             let named = |part: &str| format!("{}-{part}", boot.name());
             let of_commands = || script::commands(boot, wanted);
