@@ -7,6 +7,7 @@
 //! Threads that always take all of a CPU ask only [`rest_end`]. Others rest only if nobody below them gets the CPU,
 //! which a thread below them finds out: [`RoomBelow`], and for each of those above it [`Resting`].
 
+mod queued;
 mod resting;
 mod room;
 

@@ -1,5 +1,6 @@
 //! A real-time thread's part in leaving its CPU to others.
 
+use super::queued::Queued;
 use super::room::{REMEMBERED_NS, Room, SELDOM_NS};
 use super::{CYCLE_NS, is_long_rest, rest_end};
 use crate::clock;
@@ -35,17 +36,36 @@ pub struct Resting {
     /// Until when it counts as kept from the CPU, ns of `CLOCK_MONOTONIC`.
     kept_until_ns: u64,
     takes_part: bool,
+    /// For how long it has waited for a CPU; opened by the thread itself.
+    queued: Option<Queued>,
+    /// What that said when it last looked, ns.
+    queued_ns: Option<u64>,
 }
 
 impl Resting {
     /// For a thread above the one that reports on this room.
     pub fn new(room: Arc<Room>, times: Times) -> Resting {
-        Resting { room, times, looked_ns: 0, cpu_ns: 0, taken_ns: 0, asked_ns: 0, kept_until_ns: 0, takes_part: true }
+        Resting {
+            room,
+            times,
+            looked_ns: 0,
+            cpu_ns: 0,
+            taken_ns: 0,
+            asked_ns: 0,
+            kept_until_ns: 0,
+            takes_part: true,
+            queued: None,
+            queued_ns: None,
+        }
     }
 
     /// For the calling thread, which came this much later than it was due, ns: when it goes on, if it should rest now.
     #[inline]
-    pub fn came(&mut self, now_ns: u64, late_ns: u64) -> Option<u64> {
+    pub fn came(&mut self, now_ns: u64, mut late_ns: u64) -> Option<u64> {
+        if late_ns >= SELDOM_NS && self.was_stopped() {
+            late_ns = 0;
+            self.room.begins_anew(now_ns);
+        }
         if late_ns >= SELDOM_NS {
             self.kept_until_ns = now_ns + REMEMBERED_NS;
         }
@@ -66,6 +86,13 @@ impl Resting {
         self.came(now_ns, now_ns.saturating_sub(self.asked_ns))
     }
 
+    /// Whether neither others made it late nor its own work: it hardly had a CPU since it last looked, nor waited for one,
+    /// because the program was stopped, or everything was.
+    fn was_stopped(&self) -> bool {
+        let queued_ns = self.queued.as_ref().and_then(|queued| queued.since(self.queued_ns));
+        queued_ns.is_some_and(|queued_ns| clock::thread_cpu_ns() - self.cpu_ns + queued_ns < SELDOM_NS)
+    }
+
     /// Finds out whether it has a part in what is left to others.
     fn look(&mut self, now_ns: u64, late_ns: u64, cpu_ns: u64, cpu: u32) {
         let taken_ns = self.room.take(cpu_ns - self.cpu_ns);
@@ -73,6 +100,7 @@ impl Resting {
         let takes_much = (taken_ns - self.taken_ns) * SHARE >= now_ns - self.looked_ns;
         self.takes_part = is_first || takes_much || now_ns < self.kept_until_ns;
         (self.looked_ns, self.cpu_ns, self.taken_ns) = (now_ns, cpu_ns, taken_ns);
+        self.queued_ns = self.queued.get_or_insert_with(Queued::open).ns();
         if self.takes_part {
             self.room.want(now_ns, late_ns, cpu);
         }
@@ -95,6 +123,11 @@ mod tests {
         let room = Arc::new(Room::default());
         room.want(1, 0, clock::current_cpu());
         room
+    }
+
+    /// One that does not know for how long it waited for a CPU.
+    fn untold(room: Arc<Room>) -> Resting {
+        Resting { queued: Some(Queued::untold()), ..Resting::new(room, Times::Each) }
     }
 
     /// In which of these cycles it rests if it takes this much of each, in thousandths.
@@ -140,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_kept_from_the_cpu_rests_as_soon_as_it_has_it() {
-        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        let mut resting = untold(Arc::new(Room::default()));
         for cycle in 1..5 {
             resting.look(within(cycle), 0, 0, clock::current_cpu());
         }
@@ -149,28 +182,44 @@ mod tests {
         assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), Some(41 * CYCLE_NS));
         // If the one below gets the CPU before that, nobody kept it away.
-        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        let mut resting = untold(Arc::new(Room::default()));
         resting.look(long_after - 5 * CYCLE_NS, 0, 0, clock::current_cpu());
         assert_eq!(resting.came(long_after, 35 * CYCLE_NS), None);
-        resting.room.had(long_after, long_after + GRACE_NS, 0);
+        resting.room.had(long_after + GRACE_NS, GRACE_NS);
         assert_eq!(resting.came(long_after + 2 * GRACE_NS, 0), None);
         // One that is late for a moment is not kept away by others.
-        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        let mut resting = untold(Arc::new(Room::default()));
         resting.look(long_after - CYCLE_NS, 0, 0, clock::current_cpu());
-        resting.room.had(long_after - 2, long_after - 1, 0);
+        resting.room.had(long_after - 1, 1);
         assert_eq!(resting.came(long_after, REST_NS), None);
     }
 
     #[test]
     fn a_thread_in_the_midst_of_its_work_is_late_where_it_could_not_go_on() {
-        let mut resting = Resting::new(Arc::new(Room::default()), Times::Each);
+        let mut resting = untold(Arc::new(Room::default()));
         for cycle in 1..5 {
             resting.look(within(cycle), 0, 0, clock::current_cpu());
             resting.came(within(cycle), 0);
         }
-        resting.room.had(within(4) - 2, within(4) - 1, 0);
+        resting.room.had(within(4) - 1, 1);
         assert_eq!(resting.works_on(within(4) + 1), None);
         assert_eq!(resting.works_on(within(14)), None);
         assert_eq!(resting.works_on(within(14) + 2 * GRACE_NS), Some(15 * CYCLE_NS));
+    }
+
+    #[test]
+    fn a_thread_that_was_stopped_goes_on_even_if_nobody_below_could_have_had_the_cpu() {
+        if Queued::open().ns().is_none() {
+            return punctual_testing::skip("time in the queue", "there is no schedstat");
+        }
+        // The thread below was stopped, too. This thread sleeps in no queue meanwhile.
+        for (queued, rests) in [(Queued::open(), false), (Queued::untold(), true)] {
+            let mut resting = Resting { queued: Some(queued), ..Resting::new(crowded(), Times::Each) };
+            resting.look(within(3), 0, clock::thread_cpu_ns(), clock::current_cpu());
+            assert_eq!(resting.came(within(3), 0), Some(4 * CYCLE_NS), "the CPU is crowded");
+            assert_eq!(resting.came(within(5), 2 * CYCLE_NS).is_some(), rests);
+            let again = resting.came(within(5) + 2 * GRACE_NS, 0);
+            assert_eq!(again.is_some(), rests, "it is not forgotten at once");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! CPU that is left alone it sleeps.
 
 use super::CYCLE_NS;
+use super::queued::Queued;
 use crate::scheduling::{self, Scheduling};
 use crate::{Refused, clock, steal};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -74,9 +75,14 @@ impl Room {
         kept > CROWDED_NS || now_ns < self.crowded_until_ns.load(Relaxed)
     }
 
-    /// The thread below has the CPU, which it asked for at this time, and the host took this much meanwhile.
-    pub(super) fn had(&self, asked_ns: u64, now_ns: u64, host_ns: u64) {
-        if now_ns.saturating_sub(asked_ns + host_ns) > SELDOM_NS {
+    /// Nobody knows whether anybody below could have had the CPU: everybody was stopped, or the host had it.
+    pub(super) fn begins_anew(&self, now_ns: u64) {
+        self.had_ns.store(now_ns, Relaxed);
+    }
+
+    /// The thread below has the CPU, for which it waited so long, not counting what the host took.
+    pub(super) fn had(&self, now_ns: u64, waited_ns: u64) {
+        if waited_ns > SELDOM_NS {
             self.crowded_until_ns.store(now_ns + REMEMBERED_NS, Relaxed);
         }
         self.had_ns.store(now_ns, Relaxed);
@@ -85,6 +91,7 @@ impl Room {
     fn ask(&self) {
         let host = || steal::steal_ns(&[self.cpu.load(Relaxed)]).unwrap_or(0);
         let mut host_before = host();
+        let queued = Queued::open();
         while !self.stop.load(Relaxed) {
             let now_ns = clock::monotonic_ns();
             if now_ns >= self.wanted_until_ns.load(Relaxed) {
@@ -93,17 +100,20 @@ impl Room {
                 continue;
             }
             let asked_ns = now_ns + ROUND_NS;
+            let queued_before = queued.ns();
             clock::sleep_until(asked_ns);
             let now_ns = clock::monotonic_ns();
-            let mut host_ns = 0;
-            if now_ns.saturating_sub(asked_ns) > SELDOM_NS {
+            let mut waited_ns = now_ns.saturating_sub(asked_ns);
+            if waited_ns > SELDOM_NS {
                 // Asking for it takes longer than everything else here. So this is what the host took since the last
                 // time, which is not long ago if this thread is late again and again.
                 let host_now = host();
-                host_ns = host_now.saturating_sub(host_before);
+                waited_ns = waited_ns.saturating_sub(host_now.saturating_sub(host_before));
                 host_before = host_now;
+                // One that is stopped or frozen is late, and waits for no CPU.
+                waited_ns = waited_ns.min(queued.since(queued_before).unwrap_or(waited_ns));
             }
-            self.had(asked_ns, now_ns, host_ns);
+            self.had(now_ns, waited_ns);
         }
     }
 }
@@ -169,7 +179,7 @@ mod tests {
         room.want(CYCLE_NS, 0, 0);
         assert!(!room.is_crowded(CYCLE_NS + CROWDED_NS));
         assert!(room.is_crowded(CYCLE_NS + CROWDED_NS + 1));
-        room.had(CYCLE_NS + CROWDED_NS, CYCLE_NS + CROWDED_NS + 1, 0);
+        room.had(CYCLE_NS + CROWDED_NS + 1, 1);
         assert!(!room.is_crowded(CYCLE_NS + CROWDED_NS + 1));
     }
 
@@ -178,17 +188,17 @@ mod tests {
         let room = Room::default();
         for asked in (ROUND_NS..10 * CYCLE_NS).step_by(ROUND_NS as usize) {
             let had = asked + SELDOM_NS;
-            room.had(asked, had, 0);
+            room.had(had, SELDOM_NS);
             assert!(!room.is_crowded(had), "{asked}");
         }
     }
 
     #[test]
     fn what_is_left_once_in_a_while_is_not_enough() {
-        for (host_ns, is_crowded) in [(0, true), (SELDOM_NS, false)] {
+        for (waited_ns, is_crowded) in [(SELDOM_NS + 1, true), (1, false)] {
             let room = Room::default();
             for had in (CYCLE_NS..20 * CYCLE_NS).step_by(CYCLE_NS as usize) {
-                room.had(had - SELDOM_NS - 1, had, host_ns);
+                room.had(had, waited_ns);
                 assert_eq!(room.is_crowded(had + 1), is_crowded, "{had}");
             }
         }
@@ -201,7 +211,7 @@ mod tests {
         assert!(!room.is_crowded(10 * CYCLE_NS + GRACE_NS));
         assert!(room.is_crowded(10 * CYCLE_NS + GRACE_NS + 1));
         // The thread below asks meanwhile, and knows it better still.
-        room.had(10 * CYCLE_NS, 10 * CYCLE_NS + 1, 0);
+        room.had(10 * CYCLE_NS + 1, 1);
         room.want(10 * CYCLE_NS + 2, 2 * CROWDED_NS, 0);
         assert!(!room.is_crowded(10 * CYCLE_NS + 3 + GRACE_NS));
     }
