@@ -82,6 +82,9 @@ impl Classifier<'_> {
 
     /// The verdicts on `own` ns of a slice between two times, by time; they add up to `own`.
     pub(crate) fn judge(&self, span: &StateSpan, slice: &Slice, start: u64, end: u64, own: u64) -> Vec<(Blamed, u64)> {
+        if let Some(why) = self.is_lost(slice) {
+            return vec![(Blamed::unknown(why), own)];
+        }
         if let Some((inner, outer)) = slice.interrupt() {
             return vec![(self.interrupt(span, inner, outer, own), own)];
         }

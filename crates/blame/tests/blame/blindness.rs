@@ -2,7 +2,7 @@
 
 use crate::support::{INTERRUPT, Story, VICTIM, added_up};
 use punctual_blame::{Kind, split};
-use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, INTERRUPTED_USER, StackSample};
+use punctual_recording::episode::{Event, EventKind, IN_SOFTIRQ, INTERRUPTED_USER, LEFT_FOR_IO, StackSample};
 use punctual_recording::{Episode, Stage};
 
 const OTHER: (u32, i16) = (7, 120);
@@ -179,4 +179,44 @@ fn a_softirq_goes_on_when_its_thread_does() {
     assert_eq!(told(&story.episode, (Kind::Softirq, ""), 1_000, 5_000), 700_000);
     assert_eq!(told(&story.episode, (Kind::Own, "victim"), 1_000, 5_000), 990_000 + 2_100_000);
     assert_eq!(told(&story.episode, (Kind::Unknown, ""), 1_000, 5_000), 0);
+}
+
+/// The recorder's ring of a CPU lost what was before its first event there.
+#[test]
+fn what_was_lost_is_nobodys() {
+    let void = Some("CPU 1: the ring was overwritten".to_owned());
+    let works = |void: Option<String>| {
+        let mut story = Story::new(VICTIM_RUNS, 5_000);
+        story.episode.stage = Stage::Request;
+        story.switch(4_900, OTHER, 1, 2).switch(4_910, VICTIM_RUNS, 0, 1).switch(5_100, OTHER, 1, 2);
+        Episode { void, ..story.episode }
+    };
+    let own = (Kind::Own, "victim");
+    assert!(told(&works(None), own, 1_000, 4_900) >= 3_000_000, "a CPU that told nothing had nothing to tell");
+    let split = split(&works(void.clone()));
+    assert_eq!(told(&works(void.clone()), own, 1_000, 4_900), 0, "{:?}", split.pieces);
+    assert!(told(&works(void.clone()), own, 4_910, 5_000) > 0, "{:?}", split.pieces);
+    assert_eq!(split.pieces[0].who.name(), "CPU 1: the ring was overwritten", "{:?}", split.pieces);
+}
+
+/// A thread that sleeps for a disk here runs again there, and its waking is not seen.
+#[test]
+fn who_runs_again_was_woken_whether_seen_or_not() {
+    const FOR_IO: u64 = (LEFT_FOR_IO as u64 | 2) << 32 | 120;
+    let sleeps = |wakes_up: bool| {
+        let mut story = Story::new(VICTIM_RUNS, 5_000);
+        story.episode.stage = Stage::Request;
+        story.switch(900, OTHER, 1, 2).switch(990, VICTIM_RUNS, 0, 1);
+        story.event(2_000, EventKind::Switch, 0, 7, FOR_IO, 2);
+        if wakes_up {
+            story.switch(4_500, VICTIM_RUNS, 0, 1).switch(5_100, OTHER, 1, 2);
+        }
+        story.episode
+    };
+    let told = |episode: &Episode, kind| told(episode, (kind, ""), 2_000, 4_500);
+    let (asleep, again) = (sleeps(false), sleeps(true));
+    let lost = Episode { void: Some("CPU 1: the ring was overwritten".to_owned()), ..again.clone() };
+    assert_eq!(split(&lost).pieces[1].who.name(), "CPU 1: the ring was overwritten", "{:?}", split(&lost).pieces);
+    assert_eq!((told(&asleep, Kind::Io), told(&asleep, Kind::Unknown)), (2_500_000, 0), "{:?}", split(&asleep).pieces);
+    assert_eq!((told(&again, Kind::Io), told(&again, Kind::Unknown)), (0, 2_500_000), "{:?}", split(&again).pieces);
 }

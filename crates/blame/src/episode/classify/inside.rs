@@ -149,6 +149,11 @@ impl Classifier<'_> {
         if left_state & STOPPED != 0 {
             return self.stopped(span, left_state, woken_by);
         }
+        // It was woken at least once. Where evidence is lost, what it did in between may be, too.
+        let runs_again = woken_by.is_none() && span.end_ns < self.subject.end_ns;
+        if let Some(why) = self.episode.void.as_deref().filter(|_| runs_again) {
+            return Blamed::unknown(why);
+        }
         let by = match woken_by {
             None => "nobody yet".to_owned(),
             Some(event) => match waker(self.episode, event, self.timelines) {
@@ -190,6 +195,7 @@ impl Classifier<'_> {
                 detail: Some(Detail::Seen("too much that was written is not on the disk yet".to_owned())),
                 ..Blamed::new(Kind::Io, WRITEBACK)
             },
+            _ if runs_again => Blamed::unknown("its waking was not seen"),
             _ if left_state & LEFT_FOR_IO != 0 => self.input_or_output(span, woken_by, by),
             _ if self.sleeps_on_timer(woken_by) => Blamed::new(Kind::Sleep, by),
             _ => Blamed::unknown(&format!("asleep until woken by {by}")),

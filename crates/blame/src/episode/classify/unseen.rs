@@ -19,6 +19,12 @@ impl Classifier<'_> {
         }
     }
 
+    /// Why nobody knows what a CPU did before its first event, if that is so: what it told of that is lost. Where nothing is
+    /// lost, that event says what it came to.
+    pub(super) fn is_lost(&self, slice: &Slice) -> Option<&str> {
+        self.episode.void.as_deref().filter(|_| slice.start_ns == 0)
+    }
+
     /// The same for what held up an interrupt. Programs at interrupts run with interrupts off, so that none of them
     /// interrupts itself: those that did not run point to something else, which holds up no interrupt.
     pub(super) fn by_late_interrupt(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
