@@ -220,3 +220,27 @@ fn who_runs_again_was_woken_whether_seen_or_not() {
     assert_eq!((told(&asleep, Kind::Io), told(&asleep, Kind::Unknown)), (2_500_000, 0), "{:?}", split(&asleep).pieces);
     assert_eq!((told(&again, Kind::Io), told(&again, Kind::Unknown)), (0, 2_500_000), "{:?}", split(&again).pieces);
 }
+
+/// The victim's CPU reports another thread, and no switch to it nor back.
+#[test]
+fn who_is_seen_on_the_cpu_works_there_and_nobody_else() {
+    let story = |other_comes: bool| {
+        let mut story = Story::new((0, 120), 5_000);
+        story.episode.stage = Stage::Response;
+        story.timer(1_002, 0).switch(1_010, VICTIM_RUNS, 0, 1);
+        for at_us in [2_000, 3_000] {
+            story.current = if other_comes { OTHER } else { VICTIM_RUNS };
+            story.event(at_us, EventKind::VectorBegin, INTERRUPT, 2, INTERRUPTED_USER, 2);
+            story.event(at_us + 2, EventKind::VectorEnd, INTERRUPT, 2, 0, 2);
+        }
+        story.current = VICTIM_RUNS;
+        story.switch(5_000, OTHER, 1, 2);
+        story.episode
+    };
+    let own_ns = |episode: &Episode| told(episode, (Kind::Own, "victim"), 1_010, 5_000);
+    let (alone, beside) = (story(false), story(true));
+    assert!(own_ns(&alone) >= 3_900_000, "{:?}", split(&alone).pieces);
+    assert_eq!(own_ns(&beside), 0, "{:?}", split(&beside).pieces);
+    let unknown = (Kind::Unknown, "a switch was not seen");
+    assert!(told(&beside, unknown, 1_010, 5_000) >= 3_900_000, "{:?}", split(&beside).pieces);
+}

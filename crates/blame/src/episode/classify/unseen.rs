@@ -2,7 +2,7 @@
 //! was seen accuses nobody.
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
-use crate::episode::replay::{CpuTimeline, Missed, Slice};
+use crate::episode::replay::{CpuTimeline, Missed, SWITCH_NS, Slice};
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER};
 
 /// Anything shorter than this is not a missed interrupt or softirq, but the way into one or out of it, ns.
@@ -19,16 +19,22 @@ impl Classifier<'_> {
         }
     }
 
+    /// The same for what held up an interrupt. Programs at interrupts run with interrupts off, so that none of them
+    /// interrupts itself: those that did not run point to something else, which holds up no interrupt.
+    pub(super) fn by_late_interrupt(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
+        self.missed_in(slice, start, end).map_or(blamed, Blamed::unknown)
+    }
+
     /// Why nobody knows what a CPU did before its first event, if that is so: what it told of that is lost. Where nothing is
     /// lost, that event says what it came to.
     pub(super) fn is_lost(&self, slice: &Slice) -> Option<&str> {
         self.episode.void.as_deref().filter(|_| slice.start_ns == 0)
     }
 
-    /// The same for what held up an interrupt. Programs at interrupts run with interrupts off, so that none of them
-    /// interrupts itself: those that did not run point to something else, which holds up no interrupt.
-    pub(super) fn by_late_interrupt(&self, slice: &Slice, start: u64, end: u64, blamed: Blamed) -> Blamed {
-        self.missed_in(slice, start, end).map_or(blamed, Blamed::unknown)
+    /// Whether the CPU on which the thread seems to run is seen to have another one, or had it until some time in this part
+    /// of a slice: the thread was away, and came back unseen.
+    pub(super) fn has_another(&self, slice: &Slice, start: u64, end: u64) -> bool {
+        (slice.tid != self.subject.tid || slice.instead_of.is_some()) && end - start > SWITCH_NS
     }
 
     /// Why something may have been in this part of a slice without being seen.
