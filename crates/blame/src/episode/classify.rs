@@ -95,7 +95,7 @@ impl Classifier<'_> {
             Doing::Due => self.due(span, slice, (start, end), own),
             Doing::Running => match slice.softirq() {
                 Some((inner, outer)) => vec![(self.softirq(slice, inner, outer, start, end), own)],
-                None if self.has_another(slice, start, end) => vec![(Blamed::unknown(SWITCH_NOT_SEEN), own)],
+                None if self.has_another(span, slice, end) => vec![(Blamed::unknown(SWITCH_NOT_SEEN), own)],
                 None => self.running(slice, start, end, own),
             },
             Doing::Waiting { .. } => match slice.softirq() {

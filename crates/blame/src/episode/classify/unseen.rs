@@ -3,6 +3,7 @@
 
 use super::classifier::{Blamed, Classifier, OWN_PATH_NS};
 use crate::episode::replay::{CpuTimeline, Missed, SWITCH_NS, Slice};
+use crate::episode::span::StateSpan;
 use punctual_recording::episode::{EventKind, INTERRUPTED_USER};
 
 /// Anything shorter than this is not a missed interrupt or softirq, but the way into one or out of it, ns.
@@ -32,9 +33,9 @@ impl Classifier<'_> {
     }
 
     /// Whether the CPU on which the thread seems to run is seen to have another one, or had it until some time in this part
-    /// of a slice: the thread was away, and came back unseen.
-    pub(super) fn has_another(&self, slice: &Slice, start: u64, end: u64) -> bool {
-        (slice.tid != self.subject.tid || slice.instead_of.is_some()) && end - start > SWITCH_NS
+    /// of a slice: the thread was away, and came back unseen. Just after a switch to it, whoever leaves is still there.
+    pub(super) fn has_another(&self, span: &StateSpan, slice: &Slice, end: u64) -> bool {
+        (slice.tid != self.subject.tid || slice.instead_of.is_some()) && end > span.start_ns + SWITCH_NS
     }
 
     /// Why something may have been in this part of a slice without being seen.
