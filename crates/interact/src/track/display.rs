@@ -1,7 +1,8 @@
 //! Inputs to a program in a window. Its server is in between: it gets what is typed and tells the program, which hands
 //! it what to draw; then it tells the typist what it has drawn.
 
-use super::{Tracker, open::MAX_THREADS};
+use super::beat::Beats;
+use super::{Tracker, open::MAX_THREADS, waits::CURSOR_NS};
 use punctual_probe::terminal::Seen;
 use punctual_recording::Moment;
 use std::collections::{HashSet, VecDeque};
@@ -26,6 +27,12 @@ struct Handed {
     number: Option<u32>,
     at_ns: u64,
     is_drawn: bool,
+    /// Who handed it over.
+    tid: u32,
+    /// When a timer had woken that thread, if that may be why.
+    timed_ns: Option<u64>,
+    /// Whether a program within a terminal emulator had put it out, which may have taken the last input.
+    is_from_within: bool,
 }
 
 /// What is known of a display's server.
@@ -44,6 +51,19 @@ pub(super) struct Shown {
     composes: bool,
     /// When it has shown something that is not assigned yet.
     composed: VecDeque<u64>,
+    /// The process that last handed something over because of an input.
+    at_work: u32,
+    beats: Beats,
+    /// When a program within a terminal emulator put something out by itself that may be an answer.
+    from_within_ns: Option<u64>,
+    /// Whether a program within has put something out because of the input taken last.
+    has_told: bool,
+    /// A thread within that got the input, draws by itself, and has not answered yet.
+    owes: Option<u32>,
+    /// Whether something that a program within put out by itself is on its way to the emulator.
+    is_on_its_way: bool,
+    /// Threads that talk to the server.
+    talkers: HashSet<u32>,
 }
 
 impl Shown {
@@ -52,9 +72,10 @@ impl Shown {
         self.clients.contains(&process)
     }
 
-    fn note_client(&mut self, process: u32) {
-        if self.clients.len() < MAX_THREADS {
-            self.clients.insert(process);
+    fn note_client(&mut self, seen: &Seen) {
+        if self.clients.len() < MAX_THREADS && self.talkers.len() < MAX_THREADS {
+            self.clients.insert(seen.process);
+            self.talkers.insert(seen.tid);
         }
     }
 
@@ -73,6 +94,11 @@ impl Shown {
         if self.composes && self.composed.len() < MAX_THREADS {
             self.composed.push_back(at_ns);
         }
+    }
+
+    /// Whether what is handed over then may come from within a terminal emulator.
+    fn take_from_within(&mut self, at_ns: u64) -> bool {
+        self.from_within_ns.take().is_some_and(|since| at_ns < since + REPLIED_NS)
     }
 
     /// The time within which whatever was handed over is drawn, ns.
@@ -134,31 +160,28 @@ impl Tracker {
                 }
             }
             Moment::Got => self.told(seen),
-            Moment::Wrote if seen.goes_to_terminal() => {
-                self.note_at_start(seen);
-                if self.cause.is_at_work(seen.tid) {
-                    self.cause.hand_on(seen.at_ns);
-                } else if self.comes_anyway(seen) {
-                    // What the emulator gets from now on may be this.
-                    self.cause.hands_nothing_on();
-                }
-            }
+            Moment::Wrote if seen.goes_to_terminal() => self.wrote_to_terminal(seen),
             Moment::Wrote => self.handed(seen),
             Moment::Woke => {
                 let woken = seen.value as u32;
                 let was_asleep = self.shown.as_mut().is_some_and(|shown| shown.asleep.remove(&woken));
-                if was_asleep && seen.by_interrupt() && self.is_shown_already() {
-                    // A cursor, or a clock: nobody but a timer wakes it, and what was asked for has been shown.
-                    self.cause.rests(woken, seen.at_ns);
+                if was_asleep && seen.by_interrupt() {
+                    self.woken_by_timer(woken, seen.at_ns);
+                } else if was_asleep && seen.by_thread_there() && !self.cause.is_at_work(seen.tid) {
+                    self.woken_by_other(woken, seen.at_ns);
                 }
                 self.note_timer(seen);
                 return false;
             }
             Moment::Ran => {
                 // `Cause` knows whether one that waits for input or a timer is still at work.
-                let sleeps = seen.slept() && !seen.sleeps_for_io() && !seen.for_input() && !seen.for_several();
-                if let Some(shown) = self.shown.as_mut().filter(|shown| sleeps && shown.asleep.len() < MAX_THREADS) {
-                    shown.asleep.insert(seen.tid);
+                let for_input = seen.for_input() || seen.for_several();
+                if let Some(shown) = self.shown.as_mut().filter(|_| seen.slept() && !seen.sleeps_for_io()) {
+                    if for_input {
+                        shown.asleep.remove(&seen.tid);
+                    } else if shown.asleep.len() < MAX_THREADS {
+                        shown.asleep.insert(seen.tid);
+                    }
                 }
                 return false;
             }
@@ -199,7 +222,7 @@ impl Tracker {
         if self.readers.len() < MAX_THREADS {
             self.readers.insert(seen.tid);
         }
-        self.shown.get_or_insert_default().note_client(seen.process);
+        self.shown.get_or_insert_default().note_client(seen);
         let mut taken = Vec::new();
         for open in self.open.iter_mut().filter(|open| open.row.got_ns.is_none() && open.sent_ns.is_some()) {
             open.row.got_ns = Some(seen.at_ns);
@@ -214,6 +237,10 @@ impl Tracker {
         }
         self.note_queue(&taken, seen.at_ns);
         self.take(last, seen);
+        if let Some(shown) = self.shown.as_mut() {
+            shown.beats.takes_input(seen.tid);
+            (shown.from_within_ns, shown.has_told, shown.owes) = (None, false, None);
+        }
         if let Some(server) = self.shown.as_ref().and_then(|shown| shown.server) {
             self.cause.ask(server, seen.at_ns + TOLD_NS);
         }
@@ -240,14 +267,78 @@ impl Tracker {
             }
         }
         let shown = self.shown.get_or_insert_default();
-        shown.note_client(seen.process);
+        shown.note_client(seen);
         let is_still_drawn =
             before.and_then(|before| before.number).is_some_and(|of| shown.is_still_drawn(of, seen.at_ns));
         if number.is_some() || !is_still_drawn {
-            shown.handed = Some(Handed { number, at_ns: seen.at_ns, is_drawn: false });
+            let timed_ns = shown.beats.woken_by(seen.tid, seen.at_ns);
+            let is_from_within = number.is_none() && shown.take_from_within(seen.at_ns);
+            let (at_ns, tid) = (seen.at_ns, seen.tid);
+            shown.handed = Some(Handed { number, at_ns, is_drawn: false, tid, timed_ns, is_from_within });
         }
-        if let Some(server) = shown.server.filter(|_| number.is_some()) {
-            self.cause.ask(server, seen.at_ns + REPLIED_NS);
+        match (number, shown.server) {
+            (Some(_), Some(server)) => {
+                shown.at_work = seen.process;
+                self.cause.ask(server, seen.at_ns + REPLIED_NS);
+            }
+            // What the server tells from now on is its answer to this, a clock's drawing for instance.
+            (None, Some(server)) if shown.at_work == seen.process => self.cause.has_answered(server),
+            _ => {}
+        }
+    }
+
+    /// A terminal emulator, or a program within, writes to their terminal.
+    fn wrote_to_terminal(&mut self, seen: &Seen) {
+        self.note_at_start(seen);
+        if self.cause.is_at_work(seen.tid) {
+            self.cause.hand_on(seen.at_ns);
+            if let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_client(seen.process)) {
+                (shown.has_told, shown.is_on_its_way) = (true, false);
+            }
+        } else if self.comes_anyway(seen) {
+            // What the emulator gets from now on may be this, or the answer: one that looks for input between its sleeps is
+            // woken by nobody, and of one that has got the input nobody sees what it set its timer for.
+            let is_unread = self.cause.is_handed_on();
+            self.cause.hands_nothing_on();
+            if let Some(shown) = self.shown.as_mut() {
+                shown.is_on_its_way = true;
+                if is_unread || shown.owes.take_if(|tid| *tid == seen.tid).is_some() {
+                    shown.from_within_ns = Some(seen.at_ns);
+                }
+            }
+        }
+    }
+
+    /// Whether one of the kernel's own threads brings an emulator what a program within had put out by itself, before the
+    /// input was handed on.
+    pub(super) fn brings_what_came_before(&mut self, seen: &Seen) -> bool {
+        let Some(shown) = self.shown.as_mut().filter(|_| seen.waker_is_kernels()) else { return false };
+        let is_emulator = shown.talkers.contains(&(seen.value as u32));
+        is_emulator && std::mem::take(&mut shown.is_on_its_way)
+    }
+
+    /// A thread within a terminal emulator waits for further input, and puts something out by itself from time to time.
+    pub(super) fn may_owe(&mut self, tid: u32) {
+        if let Some(shown) = self.shown.as_mut().filter(|shown| !shown.has_told) {
+            shown.owes = Some(tid);
+        }
+    }
+
+    /// A thread that slept until somebody has work for it is woken by one that does not work because of the input: once
+    /// that was seen, it does no more because of it either.
+    fn woken_by_other(&mut self, tid: u32, at_ns: u64) {
+        if self.is_shown_already() {
+            self.cause.rests(tid, at_ns);
+        }
+    }
+
+    /// A thread that waited neither for input nor for I/O goes on because of a timer.
+    fn woken_by_timer(&mut self, tid: u32, at_ns: u64) {
+        let Some(shown) = self.shown.as_mut() else { return };
+        shown.beats.woken(tid, at_ns);
+        if shown.beats.has(tid) || self.is_shown_already() {
+            // A cursor, or a clock: nobody but a timer wakes it, and what was asked for has been shown; or else it may be either.
+            self.cause.rests(tid, at_ns);
         }
     }
 
@@ -280,13 +371,40 @@ impl Tracker {
     /// The server tells of what it has drawn.
     fn drawn(&mut self, at_ns: u64) {
         let handed = self.shown.as_mut().and_then(|shown| shown.handed.as_mut());
-        let of = handed.and_then(|handed| {
+        let handed = handed.map(|handed| {
             handed.is_drawn = true;
-            handed.number.zip(Some(handed.at_ns))
+            *handed
         });
+        if let Some(handed) = handed {
+            self.note_by_itself(handed, at_ns);
+        }
+        let of = handed.and_then(|handed| handed.number.zip(Some(handed.at_ns)));
         match of.and_then(|(number, handed_ns)| Some((self.open_mut(Some(number))?, handed_ns))) {
             Some((open, handed_ns)) => (open.row.seen_ns, open.handed_ns) = (Some(at_ns), Some(handed_ns)),
             None => self.background += 1,
+        }
+    }
+
+    /// Something was drawn that a thread may have drawn by itself. Whether that was the answer to the last input is not known
+    /// while that has no other; after that, if it came soon, and at another time than those before.
+    fn note_by_itself(&mut self, handed: Handed, at_ns: u64) {
+        let is_start = self.open_mut(handed.number).is_some_and(|open| open.is_start);
+        if handed.number.is_some() && !is_start {
+            return;
+        }
+        let has_answer = self.is_shown_already();
+        let begin_ns = self.open_mut(self.active).map(|open| open.row.begin_ns);
+        let Some(shown) = self.shown.as_mut() else { return };
+        let is_timed = handed.timed_ns.is_some_and(|timed_ns| {
+            let is_regular = shown.beats.draws(handed.tid, timed_ns);
+            let may_answer = |begin_ns| match has_answer {
+                true => !is_regular && at_ns < begin_ns + CURSOR_NS,
+                false => shown.beats.has(handed.tid),
+            };
+            begin_ns.is_some_and(may_answer)
+        });
+        if !is_start && (is_timed || handed.is_from_within) {
+            self.doubt_last(None, at_ns, handed.is_from_within);
         }
     }
 

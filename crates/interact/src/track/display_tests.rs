@@ -55,6 +55,23 @@ pub(super) fn play(events: &[Then]) -> (Vec<Taken>, u64) {
 }
 
 fn play_with(mut tracker: Tracker, events: &[Then]) -> (Vec<Taken>, u64) {
+    (taken(&mut tracker, events), tracker.background_outputs())
+}
+
+/// Each input's outcome as it is written down, when it was seen, and until when something came of which it is not known
+/// whether that was the answer; ms.
+pub(super) fn written(events: &[Then]) -> Vec<(Option<Outcome>, Option<u64>, Option<u64>)> {
+    let mut tracker = Tracker::of_display(true);
+    let taken = taken(&mut tracker, events);
+    let doubts = tracker.take_doubts();
+    let rows = taken.into_iter().map(|Taken { mut row, .. }| {
+        doubts.iter().for_each(|doubt| doubt.note(&mut row));
+        (row.outcome, row.seen_ns.map(|at| at / MS), row.perhaps_ns.map(|at| at / MS))
+    });
+    rows.collect()
+}
+
+fn taken(tracker: &mut Tracker, events: &[Then]) -> Vec<Taken> {
     let mut done = Vec::new();
     for event in events {
         let seen = match *event {
@@ -101,7 +118,7 @@ fn play_with(mut tracker: Tracker, events: &[Then]) -> (Vec<Taken>, u64) {
         done.extend(tracker.take_done(seen.at_ns));
     }
     done.extend(tracker.finish(10_000 * MS));
-    (done, tracker.background_outputs())
+    done
 }
 
 fn told(taken: &Taken) -> (Option<Outcome>, Option<u64>, Option<u64>) {

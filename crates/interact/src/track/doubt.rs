@@ -26,6 +26,8 @@ pub struct Doubt {
     pub last: u32,
     /// When it came out, ns of `CLOCK_MONOTONIC`.
     pub at_ns: u64,
+    /// Whether inputs before those that nothing else came to may have caused it, too.
+    pub reaches_back: bool,
 }
 
 impl Doubt {
@@ -37,7 +39,7 @@ impl Doubt {
         let is_near = row.begin_ns <= self.at_ns && self.at_ns < row.begin_ns + DOUBTED_NS;
         let is_meant = row.number == self.last || self.first == Some(row.number);
         // What comes later still may be that of later inputs.
-        let may_be = is_meant || row.seen_ns.is_none() && row.perhaps_ns.is_none();
+        let may_be = is_meant || self.reaches_back && row.seen_ns.is_none() && row.perhaps_ns.is_none();
         let is_later = row.seen_ns.max(row.perhaps_ns).is_none_or(|known| known < self.at_ns);
         if is_judged && is_near && row.number <= self.last && may_be && is_later && row.kind != START {
             row.perhaps_ns = Some(self.at_ns);
@@ -107,6 +109,11 @@ impl Doubts {
         *count >= ANYWAY
     }
 
+    /// Whether a thread has put something out several times with no input in between.
+    pub(super) fn is_anyway(&self, tid: u32) -> bool {
+        self.anyway.get(&tid).is_some_and(|count| *count >= ANYWAY)
+    }
+
     /// Whether a thread looks for input from time to time and hardly ever waits for it, as games do.
     fn looks_for_input(&self, tid: u32) -> bool {
         let waits = self.waits.get(&tid).copied().unwrap_or(0);
@@ -134,12 +141,17 @@ impl Tracker {
         if self.shown.is_some() || !self.followed || self.comes_anyway(seen) {
             return;
         }
+        let first = self.doubts.earlier.get(&seen.tid).copied();
+        self.doubt_last(first, seen.at_ns, true);
+    }
+
+    /// What came out then may have been caused by the input taken last, by `first`, or by others before.
+    pub(super) fn doubt_last(&mut self, first: Option<u32>, at_ns: u64, reaches_back: bool) {
         if let Some((last, begin_ns)) = self.doubts.last
-            && seen.at_ns < begin_ns + DOUBTED_NS
+            && at_ns < begin_ns + DOUBTED_NS
             && self.doubts.found.len() < MAX_DOUBTS
         {
-            let first = self.doubts.earlier.get(&seen.tid).copied();
-            self.doubts.found.push(Doubt { first, last, at_ns: seen.at_ns });
+            self.doubts.found.push(Doubt { first, last, at_ns, reaches_back });
         }
     }
 

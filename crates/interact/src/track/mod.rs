@@ -6,6 +6,7 @@
 //! further input with nothing queued, unless it waits until a time that it had not set before: a timer that it set
 //! because of the input. All other output is background: a blinking cursor, a clock.
 
+mod beat;
 mod display;
 mod done;
 mod doubt;
@@ -242,7 +243,9 @@ impl Tracker {
             let newest = self.open.iter().rfind(|open| open.row.begin_ns <= seen.at_ns).map(|open| open.row.number);
             self.cause.pass_on(seen, newest == self.active);
         }
-        self.cause.woke(seen);
+        if !self.brings_what_came_before(seen) {
+            self.cause.woke(seen);
+        }
     }
 
     fn became(&mut self, seen: &Seen) {
@@ -475,6 +478,9 @@ impl Tracker {
     }
 }
 
+#[cfg(test)]
+#[path = "by_itself_tests.rs"]
+mod by_itself_tests;
 #[cfg(test)]
 #[path = "display_tests.rs"]
 mod display_tests;

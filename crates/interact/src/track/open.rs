@@ -309,6 +309,16 @@ impl Cause {
         }
     }
 
+    /// An outsider has no more to answer.
+    pub(super) fn has_answered(&mut self, outsider: u32) {
+        self.asked.remove(&outsider);
+    }
+
+    /// Whether what one of them wrote to a terminal has reached nobody yet.
+    pub(super) fn is_handed_on(&self) -> bool {
+        self.is_handed_on
+    }
+
     pub(super) fn take_limits(&mut self) -> HashMap<u32, Option<u64>> {
         std::mem::take(&mut self.limits)
     }

@@ -9,7 +9,7 @@ use punctual_probe::terminal::Seen;
 pub(super) const SAME_LIMIT_NS: u64 = 2_000_000;
 /// With a display, a timer that is due no sooner than this, in a process that draws, is the cursor's: toolkits set it
 /// anew with every key.
-const CURSOR_NS: u64 = 300_000_000;
+pub(super) const CURSOR_NS: u64 = 300_000_000;
 /// Input that was put in this long ago, and that nobody can get any more, was thrown away: the kernel's worker has long
 /// passed it on.
 const THROWN_AWAY_NS: u64 = 100_000_000;
@@ -41,13 +41,19 @@ impl Tracker {
         // If a process is at a terminal of the program's own, nobody sees that it waits for input in between: a limit
         // that was over says nothing.
         let is_within = self.shown.as_ref().is_some_and(|shown| !shown.is_client(seen.process));
+        // One that puts something out by itself sets that timer anew, and had one before.
+        let ticks = is_within && self.doubts.is_anyway(tid);
         let got_ns =
             self.open.iter().find(|open| Some(open.row.number) == self.active).and_then(|open| open.row.got_ns);
         let is_new = |before: Option<u64>| match (seen.limit_ns, before) {
             (None, _) => false,
             (Some(_), None) => true,
             // The limit of an earlier input, which was over when this one came, says nothing.
-            (Some(_), Some(before)) if before < old_ns || is_within && got_ns.is_some_and(|got| before < got) => true,
+            (Some(_), Some(before))
+                if !ticks && (before < old_ns || is_within && got_ns.is_some_and(|got| before < got)) =>
+            {
+                true
+            }
             (Some(limit), Some(before)) => limit + SAME_LIMIT_NS < before,
         };
         let is_soon =
@@ -55,6 +61,9 @@ impl Tracker {
         let sets_timer = !started && is_soon && is_new(self.cause.limit_before(tid));
         if !self.cause.is_at_work(tid) {
             return;
+        }
+        if ticks && !sets_timer {
+            self.may_owe(tid);
         }
         if self.shown.is_some() && !started {
             self.rests_with_display(seen, sets_timer);
