@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub type Reader = fn(&Path, &[u8]);
 
 /// All, by the names of their fuzz targets and corpora.
-pub const READERS: [(&str, Reader); 23] = [
+pub const READERS: [(&str, Reader); 24] = [
     ("document", document),
     ("wakeups", wakeups),
     ("tail", tail),
@@ -29,6 +29,7 @@ pub const READERS: [(&str, Reader); 23] = [
     ("interaction_parts", interaction_parts),
     ("interaction_events", interaction_events),
     ("interaction_waits", interaction_waits),
+    ("interaction_code", interaction_code),
     ("interaction_document", interaction_document),
     ("activation_rows", activation_rows),
     ("activation_document", activation_document),
@@ -196,6 +197,12 @@ fn interaction_events(directory: &Path, bytes: &[u8]) {
 fn interaction_waits(directory: &Path, bytes: &[u8]) {
     put(directory, "interaction_waits/000001.parquet", bytes);
     let _ = punctual_recording::for_each_wait_stretch(directory, |_| ());
+}
+
+/// `interaction_code/*.parquet`.
+fn interaction_code(directory: &Path, bytes: &[u8]) {
+    put(directory, "interaction_code/000001.parquet", bytes);
+    let _ = punctual_recording::for_each_input_code(directory, |_| ());
 }
 
 fn interaction_document(directory: &Path, bytes: &[u8]) {

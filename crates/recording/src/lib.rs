@@ -13,6 +13,7 @@
 //! activations/, activations.json   from soft devices: each block they processed, and what became of them
 //! interactions/, interaction_parts/, interactions.json   from inputs to a program: when each was put in, taken and seen, and what
 //!                           the time between was spent on
+//! interaction_code/         from inputs to a program: call trees of the code that was at work for them
 //! interaction_waits/        from inputs to a program: when the state machine of 1996 has somebody wait
 //! interaction_events/       from the same with `--toolkit`: what the program's toolkit passed on to it
 //! ```
@@ -114,6 +115,9 @@ pub use gaps::validation::{
     Keystroke, KeystrokeParts, SeenKeystroke, VALIDATION_SCHEMA, ValidationDocument, read_validation, write_validation,
 };
 pub use hint::{CHOOSE_ANOTHER_PLACE, Hint};
+pub use interactions::code::{
+    CodeDocument, InputCode, MAX_CODE_DEPTH, MAX_CODE_NAME, MAX_CODE_OF_INPUT, MAX_CODE_ROWS, for_each_input_code,
+};
 pub use interactions::counters::{HardwareCounter, HardwareCounts, HardwareDocument, InputCounters};
 pub use interactions::events::{InputEvent, MAX_INPUT_EVENTS, ToolkitDocument, ToolkitLibrary, for_each_input_event};
 pub use interactions::files::{

@@ -8,6 +8,7 @@ use crate::format::json_file::read_document;
 use crate::format::segments::{self, SegmentWriter};
 use crate::format::summarized::SummarizedWriter;
 use crate::format::table::{self, Schema, optional, required, signed, text};
+use crate::interactions::code::{CodeWriter, InputCode};
 use crate::interactions::counters::{COUNTERS, InputCounters};
 use crate::interactions::events::{EventWriter, InputEvent};
 use crate::interactions::interaction::{INTERACTIONS_SCHEMA, Interaction, InteractionDocument, InteractionPart};
@@ -89,6 +90,7 @@ pub struct InteractionWriter {
     parts: SegmentWriter,
     events: EventWriter,
     waits: StretchWriter,
+    code: CodeWriter,
 }
 
 impl InteractionWriter {
@@ -99,7 +101,8 @@ impl InteractionWriter {
     pub fn create(recording: &Directory) -> Result<InteractionWriter> {
         let rows = SummarizedWriter::create(recording, &INTERACTIONS)?;
         let parts = SegmentWriter::create(recording, PARTS.name, &PARTS)?;
-        Ok(InteractionWriter { rows, parts, events: EventWriter::new(recording), waits: StretchWriter::new(recording) })
+        let (events, waits) = (EventWriter::new(recording), StretchWriter::new(recording));
+        Ok(InteractionWriter { rows, parts, events, waits, code: CodeWriter::new(recording) })
     }
 
     /// Takes an input.
@@ -163,6 +166,11 @@ impl InteractionWriter {
         self.events.push(event)
     }
 
+    /// Takes all call trees of an input; false if there is no room for them.
+    pub fn push_code(&mut self, rows: &[InputCode]) -> bool {
+        self.code.push(rows)
+    }
+
     /// Closes the open segments and rewrites the summary, by rename.
     ///
     /// # Errors
@@ -173,6 +181,7 @@ impl InteractionWriter {
         self.parts.join()?;
         self.events.flush()?;
         self.waits.flush()?;
+        self.code.flush()?;
         self.rows.summarize(document)
     }
 
@@ -185,6 +194,7 @@ impl InteractionWriter {
         self.parts.join_all()?;
         self.events.finish()?;
         self.waits.finish()?;
+        self.code.finish()?;
         self.rows.finish(document)
     }
 }

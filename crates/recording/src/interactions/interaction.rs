@@ -1,5 +1,6 @@
 //! An input to a program, where its time went, and what is known of all of them together.
 
+use crate::interactions::code::CodeDocument;
 use crate::interactions::counters::{HardwareDocument, InputCounters};
 use crate::interactions::events::ToolkitDocument;
 use crate::interactions::outcome::Outcome;
@@ -164,6 +165,9 @@ pub struct InteractionDocument {
     /// About the processor's counters; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareDocument>,
+    /// About the stacks that were sampled; `None` if the kernel was not followed, and in older recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeDocument>,
     /// About events of toolkits; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<ToolkitDocument>,
