@@ -34,6 +34,11 @@ impl Room {
         Room { left: bytes, taken: 0, refused: 0 }
     }
 
+    /// Enough for at most so many functions, and for fewer with long names.
+    pub fn of_functions(most: usize) -> Room {
+        Room::of(most * FUNCTION_BYTES)
+    }
+
     /// How often a function was left out.
     pub fn refused(&self) -> u64 {
         self.refused
@@ -85,6 +90,25 @@ impl CallTree {
         tree
     }
 
+    /// The tree in which each function comes before those that it calls, with how many functions called it and how often
+    /// it was the innermost one. The root is left out.
+    pub fn visit<'a>(&'a self, each: &mut impl FnMut(&'a str, usize, u64)) {
+        self.visit_from(0, each);
+    }
+
+    fn visit_from<'a>(&'a self, depth: usize, each: &mut impl FnMut(&'a str, usize, u64)) {
+        for (name, child) in self.children() {
+            each(name, depth, child.ends());
+            child.visit_from(depth + 1, each);
+        }
+    }
+
+    /// How often nothing came below it.
+    pub fn ends(&self) -> u64 {
+        let below = self.children.values().fold(0_u64, |sum, child| sum.saturating_add(child.count));
+        self.count.saturating_sub(below)
+    }
+
     /// Adds a path, outermost first. If there is no room for a function, it counts for its caller.
     pub fn add(&mut self, path: &[String], count: u64, room: &mut Room) {
         self.count = self.count.saturating_add(count);
@@ -133,6 +157,28 @@ fn steps(piece: &Piece) -> Vec<String> {
     }
     let others = piece.path.iter().filter(|(kind, _)| *kind != Kind::Own);
     others.map(|(kind, who)| format!("kept by {}", kind.cause(who))).collect()
+}
+
+/// A sample that saw the late thread at its own work, or whoever it waited for in the end at theirs.
+#[derive(Debug)]
+pub struct AtWork<'a> {
+    /// The piece of the split that it fell into.
+    pub piece: &'a Piece,
+    /// For a wait through several others: each step of the way.
+    pub steps: Vec<String>,
+    /// The sample.
+    pub sample: &'a StackSample,
+}
+
+/// The samples that saw somebody at work.
+pub fn at_work<'a>(
+    episode: &'a Episode,
+    split: &'a Split,
+    sightings: &'a Sightings,
+) -> impl Iterator<Item = AtWork<'a>> {
+    let sighted = sightings.in_pieces(episode).map(|(sample, position)| (sample, &split.pieces[position]));
+    let works = |piece: &Piece| piece.path.last().map_or(piece.kind, |(kind, _)| *kind) == Kind::Own;
+    sighted.filter(move |(_, piece)| works(piece)).map(|(sample, piece)| AtWork { piece, steps: steps(piece), sample })
 }
 
 /// A late interrupt was held up by something that lasted at least this long, ns.
@@ -210,9 +256,8 @@ pub fn add_lateness(tree: &mut CallTree, episode: &Episode, split: &Split, sight
 /// A tree as folded stacks, as flame graph tools read them: `outer;inner weight`.
 pub fn folded(tree: &CallTree) -> String {
     fn write(tree: &CallTree, path: &str, text: &mut String) {
-        let below = tree.children.values().fold(0_u64, |sum, child| sum.saturating_add(child.count));
-        if tree.count > below && !path.is_empty() {
-            let _ = writeln!(text, "{path} {}", tree.count - below);
+        if tree.ends() > 0 && !path.is_empty() {
+            let _ = writeln!(text, "{path} {}", tree.ends());
         }
         for (name, child) in &tree.children {
             // A name cannot contain the format's own separators and ends.
@@ -229,6 +274,20 @@ pub fn folded(tree: &CallTree) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_that_is_visited_tells_what_was_added() {
+        let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (mut tree, mut room) = (CallTree::default(), Room::of(1 << 20));
+        for (path, count) in [("main run heavy", 3), ("main run", 1), ("main light", 2), ("other", 1)] {
+            tree.add(&words(path), count, &mut room);
+        }
+        let mut visited = Vec::new();
+        tree.visit(&mut |name, depth, ends| visited.push((name.to_owned(), depth, ends)));
+        let told = [("main", 0, 0), ("run", 1, 1), ("heavy", 2, 3), ("light", 1, 2), ("other", 0, 1)];
+        assert_eq!(visited, told.map(|(name, depth, ends)| (name.to_owned(), depth, ends)));
+        assert_eq!(visited.iter().map(|(.., ends)| ends).sum::<u64>(), tree.count());
+    }
 
     #[test]
     fn a_room_is_touched_by_what_it_takes_and_by_what_it_refuses() {

@@ -53,7 +53,7 @@ mod kind;
 mod page;
 mod who;
 
-pub use calltree::{CallTree, Room, add_lateness, folded, late_stacks};
+pub use calltree::{AtWork, CallTree, Room, add_lateness, at_work, folded, late_stacks};
 pub use episode::asked::{Asked, Asker, Asking};
 pub use episode::chain::{Link, chain};
 pub use episode::detail::{Detail, HeldBack, QUOTA_USED_UP, REAL_TIME_BUDGET_USED_UP};

@@ -12,7 +12,7 @@ use punctual_recording::Episode;
 /// Who caused an episode's lateness, who woke the victim, and which samples saw what of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// As [`split`](crate::split) gives it.
+    /// As [`split`](crate::split) or [`split_awaited`](crate::split_awaited) gives it.
     pub split: Split,
     /// As [`chain`](crate::chain()) gives it.
     pub chain: Vec<Link>,
@@ -23,10 +23,19 @@ pub struct Findings {
 impl Findings {
     /// Looks into an episode.
     pub fn of(episode: &Episode) -> Findings {
+        Findings::with(episode, true)
+    }
+
+    /// Looks into the time in which somebody waited for a thread, see [`split_awaited`](crate::split_awaited).
+    pub fn of_awaited(episode: &Episode) -> Findings {
+        Findings::with(episode, false)
+    }
+
+    fn with(episode: &Episode, is_due: bool) -> Findings {
         let nested = &*without_false_locks(with_nesting(episode));
         let timelines = replay(nested);
         let shared = Shared::new(nested, &timelines);
-        let split = split_by(&shared, true);
+        let split = split_by(&shared, is_due);
         let sightings = Sightings::among(nested, shared.samples.iter().map(|(seen_at, _)| *seen_at), &split);
         Findings { chain: chain_by(nested, &timelines), sightings, split }
     }
