@@ -52,11 +52,21 @@ pub(crate) struct KernelTracing {
     toolkit: Option<ToolkitWatch>,
     handed_on: Vec<HandedOn>,
     pub(crate) own_runs_before: (u64, u64),
+    /// How many stacks were to be sampled each second on each CPU.
+    pub(crate) sample_rate: u32,
+    /// What the sampling clock is, if there is one.
+    pub(crate) sample_clock: Option<&'static str>,
 }
 
 impl KernelTracing {
-    /// Looks into the kernel, where `wanted` and allowed; what is not seen otherwise goes into `provenance`.
-    pub(crate) fn open(wanted: bool, via: Via, place: &Place, provenance: &mut Provenance) -> Option<KernelTracing> {
+    /// Looks into the kernel, where allowed, with so many samples a second; not if that is `None`. What is not seen
+    /// otherwise goes into `provenance`.
+    pub(crate) fn open(
+        sample_rate: Option<u32>,
+        via: Via,
+        place: &Place,
+        provenance: &mut Provenance,
+    ) -> Option<KernelTracing> {
         let ends = match via {
             Via::Terminal => OF_TERMINAL,
             Via::Window => OF_WINDOW,
@@ -66,11 +76,11 @@ impl KernelTracing {
         let mut blind = ends.map(str::to_owned).to_vec();
         let without = "what the program was waiting for: inputs have a beginning, an end by their output alone, CPU \
              time and time kept from a CPU";
-        if !wanted {
+        let Some(sample_rate) = sample_rate else {
             blind.push(without.to_owned());
             provenance.blind = blind;
             return None;
-        }
+        };
         let _types = kernel_types::keep();
         let started = match place.drawings().zip(place.server()) {
             // What it starts is watched too, and the program with it; `leave_out` ends its own part.
@@ -91,12 +101,17 @@ impl KernelTracing {
             blind.push(left.to_owned());
         }
         blind.push("input that a program takes by io_uring".to_owned());
-        Some(KernelTracing::of(watch, blind, provenance))
+        Some(KernelTracing::of(watch, sample_rate, blind, provenance))
     }
 
     /// With programs that are there; the recorder's beside them. What is not seen goes into `provenance`.
-    pub(crate) fn of(watch: TerminalWatch, mut blind: Vec<String>, provenance: &mut Provenance) -> KernelTracing {
-        let stretches = match Stretches::start(&watch.program_ids()) {
+    pub(crate) fn of(
+        watch: TerminalWatch,
+        sample_rate: u32,
+        mut blind: Vec<String>,
+        provenance: &mut Provenance,
+    ) -> KernelTracing {
+        let stretches = match Stretches::start(&watch.program_ids(), sample_rate) {
             Ok(stretches) => {
                 blind.extend(stretches.blind());
                 Some(stretches)
@@ -109,7 +124,10 @@ impl KernelTracing {
         provenance.blind = blind;
         let cost = watch.cost();
         let (seen, handed_on) = (Vec::new(), Vec::new());
-        KernelTracing { watch, stretches, seen, toolkit: None, handed_on, own_runs_before: (cost.runs, cost.ns) }
+        let sample_clock = stretches.as_ref().and_then(Stretches::sample_clock);
+        let own_runs_before = (cost.runs, cost.ns);
+        let toolkit = None;
+        KernelTracing { watch, stretches, seen, toolkit, handed_on, own_runs_before, sample_rate, sample_clock }
     }
 
     /// Looks for events of toolkits too, from the first [`KernelTracing::look_for_toolkits`] on.

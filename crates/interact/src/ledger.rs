@@ -1,5 +1,6 @@
 //! Follows inputs through the kernel and writes down the outcome of each, whoever puts them in.
 
+use crate::code::Code;
 use crate::kernel_tracing::{KernelTracing, Until};
 use crate::processes::Spent;
 use crate::split::{Awaited, parts};
@@ -8,7 +9,7 @@ use punctual_kernel::clock;
 use punctual_probe::terminal::Seen;
 use punctual_probe::terminal::stretches::{Made, Stretch, Wanted};
 use punctual_recording::{
-    Document, Ended, Interaction, InteractionDocument, InteractionWriter, Outcome, Result, Writer,
+    CodeDocument, Document, Ended, Interaction, InteractionDocument, InteractionWriter, Outcome, Result, Writer,
 };
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -22,6 +23,8 @@ const FLUSH: Duration = Duration::from_secs(1);
 const NAMING: Duration = Duration::from_secs(20);
 /// The same once the program has been asked to end.
 const NAMING_IN_HASTE: Duration = Duration::from_millis(700);
+/// How long it may take to name functions at the end.
+const NAMING_CODE: Duration = Duration::from_secs(5);
 /// Rows that wait for their parts.
 const MAX_UNSPLIT: usize = 4_096;
 
@@ -40,6 +43,10 @@ pub(crate) struct Ledger {
     doubts: Vec<Doubt>,
     /// Inputs for which an episode was requested.
     unsplit: HashMap<u32, Awaited>,
+    /// The code that was at work for inputs.
+    code: Code,
+    /// What is known about it; `None` if nobody looks into the kernel.
+    about_code: Option<CodeDocument>,
     not_split: u64,
     /// Inputs of which a part of the evidence is missing.
     with_holes: u64,
@@ -73,6 +80,8 @@ impl Ledger {
             held: VecDeque::new(),
             doubts: Vec::new(),
             unsplit: HashMap::new(),
+            code: Code::default(),
+            about_code: None,
             not_split: 0,
             with_holes: 0,
             not_kept: 0,
@@ -197,7 +206,7 @@ impl Ledger {
         let number = made.id as u32;
         if let Some(awaited) = self.unsplit.remove(&number) {
             self.with_holes += u64::from(made.has_hole);
-            parts(number, awaited, made.episode).iter().for_each(|part| self.rows.push_part(part));
+            parts(number, awaited, made.episode, &mut self.code).iter().for_each(|part| self.rows.push_part(part));
         }
     }
 
@@ -231,9 +240,15 @@ impl Ledger {
             program_cpu_ns: watch.map(|_| self.tracker.cpu_ns()),
             programs_ran_ns: cost.map(|(_, ns)| ns),
             programs_runs: cost.map(|(runs, _)| runs),
+            code: self.about_code.clone().or_else(|| self.about_code_so_far()),
             toolkit: self.tracing.as_ref().and_then(|tracing| tracing.toolkit(self.not_kept)),
             ..document
         }
+    }
+
+    fn about_code_so_far(&self) -> Option<CodeDocument> {
+        let tracing = self.tracing.as_ref()?;
+        Some(self.code.document(tracing.sample_rate, tracing.sample_clock))
     }
 
     /// Takes all that is left, after a last [`Ledger::service`]: nothing more comes after `at_ns`.
@@ -249,6 +264,10 @@ impl Ledger {
         }
         made.into_iter().for_each(|made| self.split(made));
         self.not_split += self.unsplit.len() as u64;
+        self.about_code = self.about_code_so_far();
+        if let Some(about) = &mut self.about_code {
+            std::mem::take(&mut self.code).write(NAMING_CODE, &mut self.rows, about);
+        }
     }
 
     /// Closes the recording.

@@ -11,12 +11,14 @@
 //! * [`learn()`]: makes a script of what somebody types at a program.
 //! * [`attach()`]: a person's own use of a program that runs already, at a terminal or in a window.
 //! * `ledger`: the outcomes of inputs, written down as they end.
+//! * `code`: the functions that were at work for them.
 //! * `processes`: what the program's processes have spent; `typist`: the typist's own place on the CPUs.
 //! * [`interact()`]: all of it, into a recording.
 
 #![forbid(unsafe_code)]
 
 mod attach;
+mod code;
 mod compositor;
 mod delivered;
 mod display;

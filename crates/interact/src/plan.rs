@@ -44,6 +44,8 @@ pub struct InteractPlan {
     pub program: Vec<String>,
     /// Whether to look into the kernel.
     pub bpf: bool,
+    /// How many stacks to sample each second on each CPU, if it looks into the kernel; 0 for none.
+    pub sample_rate: u32,
     /// Whether to look at what the program's toolkit passes on.
     pub toolkit: bool,
     /// The directory to write.

@@ -50,7 +50,7 @@ pub fn interact(
     let mut place = Place::make(plan.via, &plan.script)?;
     let mut provenance = host::provenance(&plan.command_line);
     provenance.configuration = Configuration { via: plan.via.name().to_owned(), ..Configuration::default() };
-    let mut tracing = KernelTracing::open(plan.bpf, plan.via, &place, &mut provenance);
+    let mut tracing = KernelTracing::open(plan.bpf.then_some(plan.sample_rate), plan.via, &place, &mut provenance);
     if plan.toolkit {
         tracing = tracing.map(|tracing| tracing.with_toolkits(&mut provenance));
     }

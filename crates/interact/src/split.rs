@@ -1,8 +1,11 @@
 //! What the time from an input until it was seen was spent on, as `punctual-blame` splits it.
 
-use punctual_blame::{Inside, Kind, Part, Who, split_awaited};
+use crate::code::Code;
+use punctual_blame::{Detail, Findings, Inside, Kind, Part, Piece, Who, at_work};
+use punctual_probe::recorder::SAMPLER;
 use punctual_recording::episode::Victim;
 use punctual_recording::{Episode, InteractionPart, MAX_PARTS};
+use std::collections::HashMap;
 
 /// The length to which details are cut, characters.
 const MAX_DETAIL: usize = 300;
@@ -19,21 +22,52 @@ pub(crate) struct Awaited {
 }
 
 /// The parts of an input's time; they add up to `end_ns - begin_ns` exactly. The episode belongs to the thread that put
-/// the output out. After it has handed that to a display's server, it waits for the server.
-pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode) -> Vec<InteractionPart> {
+/// the output out. After it has handed that to a display's server, it waits for the server. Samples of whoever was at work
+/// go into `code`.
+pub(crate) fn parts(number: u32, awaited: Awaited, mut episode: Episode, code: &mut Code) -> Vec<InteractionPart> {
     let Awaited { begin_ns, end_ns, server } = awaited;
     let handed_ns = server.map_or(end_ns, |(.., at)| at.clamp(begin_ns, end_ns));
     // The investigator moves ends to nearby wakings and switches: here they are stamps of their own.
     (episode.expected_ns, episode.end_ns) = (begin_ns, handed_ns);
     let program = episode.victim.name.clone();
-    let mut parts = split_awaited(&episode).parts;
+    let mut sampled = Sampled { number, known: HashMap::new(), code };
+    let mut parts = sampled.parts(&episode, |piece| (piece.kind, piece.who.to_string()));
     if let Some((tid, name, _)) = server.filter(|_| handed_ns < end_ns) {
         (episode.expected_ns, episode.end_ns) = (handed_ns, end_ns);
         episode.victim = Victim { tid, name: name.to_owned(), ..episode.victim };
-        add_server(&mut parts, split_awaited(&episode).parts, &program, name);
+        let of_server = sampled.parts(&episode, |piece| match is_programs(piece.kind, &piece.who, &program) {
+            true => (Kind::Own, program.clone()),
+            false => (Kind::Wait, name.to_owned()),
+        });
+        add_server(&mut parts, of_server, &program, name);
     }
     tell_why_unknown(&mut parts, episode.void.as_deref());
     of(number, parts)
+}
+
+/// Where the samples of an input go.
+struct Sampled<'a> {
+    number: u32,
+    /// Frames of the episode that have come before, see [`Code::take`].
+    known: HashMap<u32, u32>,
+    code: &'a mut Code,
+}
+
+impl Sampled<'_> {
+    /// The parts of an episode. Samples in a piece belong to the part that `part_of` says.
+    fn parts(&mut self, episode: &Episode, part_of: impl Fn(&Piece) -> (Kind, String)) -> Vec<Part> {
+        let found = Findings::of_awaited(episode);
+        for work in at_work(episode, &found.split, &found.sightings) {
+            let (kind, name) = part_of(work.piece);
+            self.code.take(self.number, (kind.name(), name), episode, &work, &mut self.known);
+        }
+        found.split.parts
+    }
+}
+
+/// Whether the server waited for the program: that is the program's own time.
+fn is_programs(kind: Kind, who: &Who, program: &str) -> bool {
+    kind == Kind::Wait && who.name() == program
 }
 
 /// What the split says of a time in which nothing at all was seen.
@@ -67,7 +101,7 @@ fn join_inside(all: &mut Vec<Inside>) {
 /// Adds what the server's time was spent on to the program's wait for it; the program keeps its own part.
 fn add_server(parts: &mut Vec<Part>, of_server: Vec<Part>, program: &str, server: &str) {
     for part in of_server {
-        let is_programs = part.kind == Kind::Wait && part.who == Who::from(program);
+        let is_programs = is_programs(part.kind, &part.who, program);
         let (kind, who) = if is_programs { (Kind::Own, program) } else { (Kind::Wait, server) };
         let did = Inside { kind: part.kind, who: part.who.clone(), ns: part.ns, inside: part.inside.clone() };
         let inside = if is_programs { Vec::new() } else { vec![did] };
@@ -92,7 +126,7 @@ fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
             number,
             kind: part.kind.name().to_owned(),
             detail: detail(&part),
-            name: part.who.to_string(),
+            name: name(&part),
             not_seen: part.who.not_seen(),
             ns: part.ns,
             unknown_ns: part.unknown_ns,
@@ -113,9 +147,23 @@ fn of(number: u32, parts: Vec<Part>) -> Vec<InteractionPart> {
     told
 }
 
+/// Whose it is: the sampling clock's interrupt is this recording's own.
+fn name(part: &Part) -> String {
+    let is_sampler = part.kind == Kind::Irq && part.who.name() == SAMPLER;
+    if is_sampler { format!("{SAMPLER} (this recording)") } else { part.who.to_string() }
+}
+
+/// Whether a detail is code that samples saw. The call tree says that of somebody's own work, and a place that has no name yet
+/// says nothing.
+fn is_told_elsewhere(part: &Part, detail: &Detail) -> bool {
+    let is_place = |code: &str| code.starts_with("0x") || code.contains("+0x");
+    matches!(detail, Detail::Seen(code) if part.kind == Kind::Own || is_place(code))
+}
+
 fn detail(part: &Part) -> String {
     let words = if part.inside.is_empty() {
-        part.detail.as_ref().map(ToString::to_string).unwrap_or_default()
+        let told = part.detail.as_ref().filter(|detail| !is_told_elsewhere(part, detail));
+        told.map(ToString::to_string).unwrap_or_default()
     } else {
         let told: Vec<String> = part.inside.iter().take(MAX_INSIDE).map(inside).collect();
         told.join(", ")
@@ -208,7 +256,7 @@ mod tests {
         events.extend([timer, waking, over, event(28_050, 0, EventKind::Switch, 0, 100, 120, 0)]);
         events.push(event(29_000, 0, EventKind::Switch, 100, 0, SLEEPS, 3));
         let awaited = Awaited { begin_ns: 1_005_000, end_ns: 28_950_000, server: None };
-        let told = parts(9, awaited, episode(events, 0, 0));
+        let told = parts(9, awaited, episode(events, 0, 0), &mut Code::default());
         assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), 27_945_000);
         let of = |kind: &str| told.iter().filter(|part| part.kind == kind).map(|part| part.ns).sum::<u64>();
         assert_eq!((told[0].kind.as_str(), told[0].ns), ("sleep", 24_995_000), "{told:?}");
@@ -219,9 +267,9 @@ mod tests {
     fn a_hole_in_the_evidence_is_said() {
         let void = Some("CPU 1: the ring was overwritten".to_owned());
         let awaited = Awaited { begin_ns: 1_000_000, end_ns: 2_000_000, server: None };
-        let told = parts(9, awaited, Episode { void: void.clone(), ..episode(Vec::new(), 0, 0) });
+        let told = parts(9, awaited, Episode { void: void.clone(), ..episode(Vec::new(), 0, 0) }, &mut Code::default());
         assert_eq!((told[0].kind.as_str(), Some(&told[0].name)), ("unknown", void.as_ref()), "{told:?}");
-        let told = parts(9, awaited, episode(Vec::new(), 0, 0));
+        let told = parts(9, awaited, episode(Vec::new(), 0, 0), &mut Code::default());
         assert_eq!(told[0].name, NO_EVENT, "the split still says so");
     }
 
@@ -240,7 +288,7 @@ mod tests {
         let mut episode = episode(events, 0, 0);
         episode.names[1] = SERVER.to_owned();
         let awaited = Awaited { begin_ns: 1_000_000, end_ns: 6_000_000, server: Some((200, SERVER, 3_000_000)) };
-        let told = parts(9, awaited, episode);
+        let told = parts(9, awaited, episode, &mut Code::default());
         let of = |kind: &str, name: &str| {
             told.iter().filter(|part| part.kind == kind && part.name == name).map(|part| part.ns).sum::<u64>()
         };
@@ -275,7 +323,8 @@ mod tests {
             events.sort_by_key(|event| event.at_ns);
             let (begin, end) = (begin * 1_000, (begin + length) * 1_000);
             let server = handed.map(|after| (200, SERVER, begin + after * 1_000));
-            let told = parts(0, Awaited { begin_ns: begin, end_ns: end, server }, episode(events, 0, 0));
+            let awaited = Awaited { begin_ns: begin, end_ns: end, server };
+            let told = parts(0, awaited, episode(events, 0, 0), &mut Code::default());
             prop_assert_eq!(told.iter().map(|part| part.ns).sum::<u64>(), end - begin);
             prop_assert!(told.iter().all(|part| part.unknown_ns <= part.ns));
         }

@@ -51,6 +51,9 @@ pub(crate) struct InteractArguments {
     /// function for each
     #[arg(long, conflicts_with = "no_bpf")]
     pub(crate) toolkit: bool,
+    /// How many stacks to sample each second on each CPU, for the call trees of what worked for an input; 0 for none
+    #[arg(long, value_name = "HZ", default_value = "1000", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub(crate) sample_rate: u32,
     /// Do not look into the kernel: latency, CPU time and run delay, without causes
     #[arg(long)]
     pub(crate) no_bpf: bool,

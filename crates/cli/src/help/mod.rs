@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Both sides", &["repeat", "a", "b", "while_a", "while_b", "all_repeats"]),
     ("What keeps the machine busy", &["load", "load_command", "ignore_failure", "competitor"]),
     ("Limits", &["break_ns", "limit"]),
-    ("Evidence for `punctual why`", &["why", "why_stage", "sample_rate", "why_episodes"]),
+    ("Evidence of causes", &["why", "why_stage", "sample_rate", "why_episodes"]),
     (OTHERS, &["pid", "tid", "comm", "follow"]),
     (
         "Output",

@@ -64,7 +64,7 @@ fn a_short_help_leads_to_the_whole_one() {
 fn options_stand_in_groups() {
     let help = said("record", "--help");
     let place = |heading: &str| help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {help}"));
-    let groups = ["What is measured", "What keeps the machine busy", "Limits", "Evidence for `punctual why`"];
+    let groups = ["What is measured", "What keeps the machine busy", "Limits", "Evidence of causes"];
     for group in groups {
         assert!(place(group) > 0);
     }

@@ -45,6 +45,8 @@ pub struct AttachPlan {
     pub target: Target,
     /// For how long; without it, until the program ends or somebody asks for the end.
     pub duration: Option<Duration>,
+    /// How many stacks to sample each second on each CPU; 0 for none.
+    pub sample_rate: u32,
     /// Whether to look at what the program's toolkit passes on.
     pub toolkit: bool,
     /// The directory to write.
@@ -76,7 +78,7 @@ pub fn attach(
         blind.push("when input comes while the program is at work: such inputs are counted separately".to_owned());
     }
     provenance.configuration = Configuration { via: source.via().to_owned(), bpf: true, ..Configuration::default() };
-    let mut tracing = KernelTracing::of(watch, blind, &mut provenance);
+    let mut tracing = KernelTracing::of(watch, plan.sample_rate, blind, &mut provenance);
     if plan.toolkit {
         tracing = tracing.with_toolkits(&mut provenance);
         tracing.look_for_toolkits(plan.target.pid, source.server().is_none());

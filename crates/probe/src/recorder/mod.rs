@@ -79,6 +79,8 @@ mod writing;
 
 pub use counter_sampling::counter_sampling;
 pub use late_wakeup::{Connections, LateWakeup};
+pub use naming::{is_unnamed, named_frames};
+pub use performance_events::SAMPLER;
 pub use programs::FlightRecorder;
 pub(crate) use start::{begin, finish, start};
 pub use watch::{Threshold, Watch, WhySettings};

@@ -20,6 +20,25 @@ const MIN_PATIENCE: Duration = Duration::from_secs(1);
 const PATIENCE_ONCE_ASKED: Duration = Duration::from_millis(500);
 const MAX_FILE_ONCE_ASKED: u64 = 16 << 20;
 
+/// What each of these frames is once it is looked up, innermost first: more than one if functions were inlined. What
+/// has no name, or is not looked up within this time, stays as it is. For when the measurement is over.
+pub fn named_frames(frames: &[Frame], patience: Duration) -> Vec<Vec<Frame>> {
+    let _eager = Eager::begin();
+    let (mut symbols, began) = (ProgramSymbols::new(), Instant::now());
+    let has_time = |path: &str| began.elapsed() < patience && (!ending::is_asked() || is_small(path));
+    let found = look_up(frames, &mut |path, offset| has_time(path).then(|| symbols.find(path, offset)));
+    let named = |frame: &Frame| {
+        let offset = offset_of_unnamed(frame)?;
+        found.get(&(frame.module.as_str(), offset)).cloned()
+    };
+    frames.iter().map(|frame| named(frame).unwrap_or_else(|| vec![frame.clone()])).collect()
+}
+
+/// Whether a frame is an address, or a place in a file, for want of a function's name.
+pub fn is_unnamed(frame: &Frame) -> bool {
+    frame.function.starts_with("0x") || frame.function.contains("+0x")
+}
+
 /// Names what can be named in the episodes of a recording whose measurement was over at this time. If that fails they
 /// stay as they are.
 pub(super) fn name_places(recording: &Directory, over: Instant) {
@@ -120,6 +139,14 @@ mod tests {
         let of = |path: &str, offset| (path.to_owned(), offset);
         assert_eq!(asked, [of("/bin/z", 0x10), of("/bin/z", 0x20), of("/bin/a", 8)]);
         assert_eq!(found, BTreeMap::from([(("/bin/a", 8), vec![frame("work", "/bin/a")])]));
+    }
+
+    #[test]
+    fn a_frame_without_a_name_says_where_it_is() {
+        let frame = |function: &str, module: &str| Frame { function: function.to_owned(), module: module.to_owned() };
+        let frames = [frame("gone+0x8", "/nowhere/gone"), frame("0x7f00", "unmapped"), frame("schedule", "kernel")];
+        assert_eq!(named_frames(&frames, Duration::from_secs(9)), frames.clone().map(|frame| vec![frame]));
+        assert_eq!(frames.each_ref().map(is_unnamed), [true, true, false]);
     }
 
     #[test]

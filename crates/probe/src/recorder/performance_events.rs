@@ -16,7 +16,7 @@ pub(super) const CPU_CLOCK: Clock =
     ("cpu-clock", bindings::PERF_TYPE_SOFTWARE, bindings::PERF_COUNT_SW_CPU_CLOCK as u64);
 
 /// The program that takes samples, as the kernel names it.
-pub(super) const SAMPLER: &str = "take_sample";
+pub const SAMPLER: &str = "take_sample";
 
 /// Samples a second to ask for to see whether there are any.
 pub(super) const TRIED_RATE: u32 = 100;

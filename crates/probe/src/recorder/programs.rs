@@ -160,6 +160,12 @@ impl FlightRecorder {
         self.clock
     }
 
+    /// From one sample to the next at this rate, ns; 0 if no samples are taken.
+    pub(crate) fn sample_period_ns(&self, rate: u32) -> u64 {
+        let rate = self.clock.map_or(0, |_| rate);
+        1_000_000_000_u64.checked_div(u64::from(rate)).unwrap_or(0)
+    }
+
     /// What it had to do without, and what would allow it.
     pub(super) fn notes(&self) -> Vec<String> {
         self.without.iter().map(Without::note).collect()

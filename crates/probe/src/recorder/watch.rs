@@ -359,8 +359,7 @@ impl Watch {
 
     /// 0 if no samples are taken, because none were asked for or the kernel refused them.
     fn sample_period_ns(&self) -> u64 {
-        let rate = self.recorder.clock().map_or(0, |_| self.settings.sample_rate);
-        SECOND_NS.checked_div(u64::from(rate)).unwrap_or(0)
+        self.recorder.sample_period_ns(self.settings.sample_rate)
     }
 
     /// Nobody waits for disks on the way to its CPU.

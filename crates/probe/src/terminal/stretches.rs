@@ -77,15 +77,17 @@ pub struct Stretches {
     made: Receiver<Made>,
     thread: Option<JoinHandle<()>>,
     refused: u64,
+    sample_rate: u32,
 }
 
 impl Stretches {
-    /// Starts the recorder. `own_programs` are this process's other programs.
+    /// Starts the recorder. `own_programs` are this process's other programs. With a `sample_rate` above 0 every CPU's
+    /// stack is taken that often a second; where the kernel refuses that, it goes on without.
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn start(own_programs: &[u32]) -> Result<Stretches, Refused> {
-        let mut recorder = FlightRecorder::start_with_symbols(0, Stage::Request)?;
+    pub fn start(own_programs: &[u32], sample_rate: u32) -> Result<Stretches, Refused> {
+        let mut recorder = FlightRecorder::start_with_symbols(sample_rate, Stage::Request)?;
         // Nobody asks what it costs.
         recorder.stop_measuring();
         let symbols = recorder.take_symbols();
@@ -134,12 +136,18 @@ impl Stretches {
             made,
             thread: Some(thread),
             refused: 0,
+            sample_rate,
         })
     }
 
     /// What the recorder does not see on this kernel.
     pub fn blind(&self) -> Vec<String> {
         self.recorder.blind()
+    }
+
+    /// What the sampling clock is, see [`FlightRecorder::clock`].
+    pub fn sample_clock(&self) -> Option<&'static str> {
+        self.recorder.clock()
     }
 
     /// The kernel's numbers for its programs.
@@ -215,7 +223,7 @@ impl Stretches {
             fault_path_ns: self.recorder.fault_path_ns(),
             nesting_known: self.recorder.nesting_known(),
             missed_runs: self.missed.since(asked.begin_ns, &self.recorder),
-            sample_period_ns: 0,
+            sample_period_ns: self.recorder.sample_period_ns(self.sample_rate),
             disk_limit: DiskLimits::default().of(asked.tid, clock::monotonic_ns()),
             late,
         };

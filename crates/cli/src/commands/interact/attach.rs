@@ -16,6 +16,7 @@ pub(super) fn run(wanted: &str, arguments: &InteractArguments, output: Output) -
     let target = Target::find(wanted)?;
     let plan = AttachPlan {
         target,
+        sample_rate: arguments.sample_rate,
         toolkit: arguments.toolkit,
         duration: arguments.duration.map(Duration::from_nanos),
         output: arguments.output.clone().unwrap_or_else(|| super::super::fresh_name("interact-", ".punctual")),

@@ -81,6 +81,7 @@ fn plan(arguments: &InteractArguments) -> anyhow::Result<InteractPlan> {
         seed: arguments.seed,
         program: arguments.program.clone(),
         bpf: !arguments.no_bpf,
+        sample_rate: arguments.sample_rate,
         toolkit: arguments.toolkit,
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("interact-", ".punctual")),
         command_line: super::command_line(),
