@@ -82,6 +82,35 @@ fn touch(path: &Path) -> u64 {
     sum
 }
 
+/// Computes for so much CPU time, and seldom asks how much that is: what a sample sees is this code, which calls nothing.
+#[inline(always)]
+fn compute_here(time: Duration) -> u64 {
+    let until = clock(libc::CLOCK_THREAD_CPUTIME_ID) + time.as_nanos() as u64;
+    let mut value = until | 1;
+    while clock(libc::CLOCK_THREAD_CPUTIME_ID) < until {
+        let mut left = 50_000;
+        while left > 0 {
+            value ^= value << 13;
+            value ^= value >> 7;
+            value ^= value << 17;
+            left -= 1;
+        }
+    }
+    value
+}
+
+/// Three quarters of what `h` does.
+#[inline(never)]
+fn compute_heavily() -> u64 {
+    compute_here(Duration::from_millis(18))
+}
+
+/// The rest of it.
+#[inline(never)]
+fn compute_lightly() -> u64 {
+    compute_here(Duration::from_millis(6))
+}
+
 struct Truth {
     log: File,
     scratch: PathBuf,
@@ -100,6 +129,9 @@ impl Truth {
         let is_mixed = key == b'r' && blink.saturating_duration_since(Instant::now()) < Duration::from_millis(40);
         match key {
             b'c' => compute(Duration::from_millis(5)),
+            b'h' => {
+                std::hint::black_box(compute_heavily() ^ compute_lightly());
+            }
             b't' => std::thread::sleep(Duration::from_millis(25)),
             b'r' => {
                 // A repaint timer: back to waiting for keys until it is due.

@@ -110,6 +110,14 @@ fn events() -> Columns {
     numbers.into_iter().chain([("toolkit", text("name")), ("event", text("name"))]).collect()
 }
 
+fn code() -> Columns {
+    // Each function called the one above it, as deep as may be, and each has another name of some length.
+    let depth = |row: usize| (row % 60) as i64;
+    let numbers = [("number", Number(|row| (row / 960) as i64)), ("depth", Number(depth)), ("samples", Same(5))];
+    let function = ("function", Text(|row| format!("{row}{}", "f".repeat(900))));
+    numbers.into_iter().chain([("kind", text("name")), ("name", text("name")), function]).collect()
+}
+
 fn gaps() -> Columns {
     let [length, zero, one] = [MS / 2, 0, 1].map(Same);
     vec![("start_ns", Number(at)), ("length_ns", length), ("cpu", zero.clone()), ("kind", one), ("name", zero)]
@@ -119,7 +127,7 @@ fn waits() -> Columns {
     vec![("number", Number(|row| (row % 3) as i64)), ("begin_ns", Number(at)), ("end_ns", Number(|row| at(row) + 1))]
 }
 
-fn tables() -> [Table; 6] {
+fn tables() -> [Table; 7] {
     [
         Table {
             recording: "log",
@@ -168,6 +176,12 @@ fn tables() -> [Table; 6] {
             directory: "interaction_waits",
             columns: waits(),
             commands: &[&["report"], &["report", "--json"], &["report", "--perfetto", "trace"]],
+        },
+        Table {
+            recording: "interact",
+            directory: "interaction_code",
+            columns: code(),
+            commands: &[&["report"], &["report", "--json"], &["report", "--html", "page.html"]],
         },
     ]
 }
@@ -313,5 +327,5 @@ fn very_many_rows_end_in_time() {
         cases += 2 * table.commands.len();
     }
     eprintln!("{cases} cases, of {count} rows and of {named} names");
-    assert_eq!(cases, 44);
+    assert_eq!(cases, 50);
 }

@@ -30,10 +30,22 @@ fn write(path: &Path, inputs: &[Interaction]) {
 
 /// The same with where their time went.
 fn write_with(path: &Path, inputs: &[Interaction], parts: &[InteractionPart]) {
+    write_with_code(path, inputs, parts, &[], None);
+}
+
+/// The same with the code that worked for them, by input.
+fn write_with_code(
+    path: &Path,
+    inputs: &[Interaction],
+    parts: &[InteractionPart],
+    code: &[Vec<InputCode>],
+    about: Option<CodeDocument>,
+) {
     let mut recording = Writer::create_of(RecordingKind::Interaction, path, Provenance::default(), Vec::new()).unwrap();
     let mut writer = InteractionWriter::create(recording.directory()).unwrap();
     inputs.iter().for_each(|input| writer.push(input));
     parts.iter().for_each(|part| writer.push_part(part));
+    assert!(code.iter().all(|rows| writer.push_code(rows)));
     let summary = InteractionDocument {
         schema: INTERACTIONS_SCHEMA.into(),
         via: "pty".into(),
@@ -41,6 +53,7 @@ fn write_with(path: &Path, inputs: &[Interaction], parts: &[InteractionPart]) {
         program: vec!["editor".into()],
         followed: true,
         inputs: inputs.len() as u64,
+        code: about,
         ..InteractionDocument::default()
     };
     writer.finish(&summary).unwrap();
@@ -86,6 +99,67 @@ fn keys_that_are_taken_together_are_one_seen_end_and_said_so() {
         assert_eq!(code(&output), if exceeded { 2 } else { 0 }, "{judged}");
         assert!(judged["found_ns"] == 350_000_000 && judged["exceeded"] == exceeded, "{judged}");
     }
+}
+
+/// The code of a program's own work is below its part, and summed up for all inputs but the start.
+#[test]
+fn code_that_worked_is_told_by_input_and_for_all_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let inputs = [
+        input(0, "key", 1_000, Some(24), Outcome::Seen),
+        input(1, "key", 1_200, Some(3), Outcome::Seen),
+        input(2, START, 100, Some(50), Outcome::Seen),
+    ];
+    let own = |number: u32, ms: u64| InteractionPart {
+        number,
+        kind: "own".into(),
+        name: "editor".into(),
+        ns: ms * MS,
+        ..InteractionPart::default()
+    };
+    let row = |number: u32, depth: u32, samples: u64, function: &str| {
+        let [kind, name] = ["own", "editor"].map(str::to_owned);
+        InputCode { number, depth, samples, kind, name, function: function.to_owned() }
+    };
+    let code = [
+        vec![row(0, 0, 0, "main"), row(0, 1, 1, "on_key"), row(0, 2, 17, "wrap"), row(0, 2, 6, "draw")],
+        vec![row(1, 0, 0, "main"), row(1, 1, 3, "save")],
+        vec![row(2, 0, 40, "load")],
+    ];
+    let about = CodeDocument {
+        sample_rate: 1_000,
+        sample_clock: Some("cpu-clock".into()),
+        samples: 67,
+        unnamed: 3,
+        without_names: vec!["/usr/bin/editor".into()],
+        ..CodeDocument::default()
+    };
+    let path = directory.path().join("a.punctual");
+    write_with_code(&path, &inputs, &[own(0, 24), own(1, 3), own(2, 50)], &code, Some(about));
+    let found = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    let tree = &found["inputs"][0]["parts"][0]["code"];
+    assert_eq!((&tree["samples"], &tree["calls"][0]["name"]), (&24.into(), &"main".into()), "{tree}");
+    assert_eq!(tree["calls"][0]["children"][0]["children"][0]["name"], "wrap", "the largest is first: {tree}");
+    assert_eq!(found["longest"][0]["parts"][0]["code"], *tree);
+    // The start is in no cause.
+    assert_eq!((&found["causes"][0]["code"]["samples"], &found["sampling"]["samples"]), (&27.into(), &67.into()));
+    let text = String::from_utf8(run(directory.path(), &["report", "a.punctual"]).stdout).unwrap();
+    for line in [
+        "24 samples: 71 % wrap, 25 % draw, 4 % on_key",
+        "mostly main > on_key > wrap",
+        "code of the work of editor, 27 samples: 63 % wrap, 22 % draw, 11 % save",
+        "code: 67 samples at work for inputs, 1,000 a second on each CPU by cpu-clock; 3 of them without a function's name \
+         (/usr/bin/editor)",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    // A recording that was cut short has no trees; the rest is shown.
+    std::fs::remove_dir_all(path.join("interaction_code")).unwrap();
+    let bare = json(&run(directory.path(), &["report", "a.punctual", "--json"]));
+    assert_eq!(
+        (&bare["inputs"][0]["parts"][0]["code"], &bare["verdict"]),
+        (&serde_json::Value::Null, &found["verdict"])
+    );
 }
 
 /// The thread that types takes a CPU from the program: that much of the waiting is nobody's.

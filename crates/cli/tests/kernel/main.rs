@@ -14,6 +14,7 @@ mod idle;
 mod interact;
 mod interact_attach;
 mod interact_attach_window;
+mod interact_code;
 mod interact_display;
 mod interact_emulator;
 mod interact_learn;

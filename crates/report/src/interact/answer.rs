@@ -1,5 +1,6 @@
 //! The answer of `punctual interact`.
 
+use super::code::{CodeRow, SamplingRow};
 use super::counters::CountersRow;
 use super::hardware::HardwareRow;
 use super::histogram::RangeRow;
@@ -47,6 +48,8 @@ pub struct InteractAnswer<'a> {
     hardware_counters: Option<HardwareRow<'a>>,
     counts: CountRow,
     cost: CostRow,
+    /// How stacks were sampled; `null` if the recording says nothing about that.
+    sampling: Option<SamplingRow<'a>>,
     waiting: WaitingRow,
     kinds: Vec<KindRow<'a>>,
     tasks: Vec<TaskRow<'a>>,
@@ -97,16 +100,21 @@ impl<'a> InteractAnswer<'a> {
             hardware_counters: summary.hardware.as_ref().map(HardwareRow::new),
             counts: CountRow::new(report),
             cost: CostRow::new(summary),
+            sampling: summary.code.as_ref().map(|about| SamplingRow::new(about, &report.code)),
             waiting: WaitingRow::new(report),
             kinds: report.kinds.iter().map(KindRow::new).collect(),
             tasks: report.tasks.iter().map(|(task, all)| TaskRow { task, latency: LatencyRow::new(all) }).collect(),
             keys: key_rows::rows(report),
             histogram: RangeRow::all(report),
             responsiveness: responsiveness.collect(),
-            causes: report.causes.iter().map(CauseRow::new).collect(),
+            causes: report.causes.iter().map(|cause| CauseRow::new(report, cause)).collect(),
             limits: report.limits.iter().map(|limit| LimitRow::new(report, limit)).collect(),
-            start: report.start.as_ref().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)),
-            longest: report.longest.iter().map(|(at, parts)| LongRow::new(&report.inputs[*at], parts)).collect(),
+            start: report.start.as_ref().map(|(at, parts)| LongRow::new(report, &report.inputs[*at], parts)),
+            longest: report
+                .longest
+                .iter()
+                .map(|(at, parts)| LongRow::new(report, &report.inputs[*at], parts))
+                .collect(),
             inputs: report.inputs.iter().map(|input| InputRow::new(report, input)).collect(),
             toolkit: toolkit::row(report),
             interarrival: InterarrivalEntry::all(interarrival),
@@ -321,10 +329,13 @@ struct CauseRow<'a> {
     ns: u64,
     unknown_ns: u64,
     inputs: u64,
+    /// The code that samples saw at work, if any did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<CodeRow<'a>>,
 }
 
 impl<'a> CauseRow<'a> {
-    fn new(cause: &'a Cause) -> CauseRow<'a> {
+    fn new(report: &'a InteractReport<'_>, cause: &'a Cause) -> CauseRow<'a> {
         CauseRow {
             kind: cause.on.kind(),
             name: cause.on.who.name(),
@@ -332,6 +343,7 @@ impl<'a> CauseRow<'a> {
             ns: cause.ns,
             unknown_ns: cause.unknown_ns,
             inputs: cause.inputs,
+            code: report.code.of_cause(&cause.on).map(CodeRow::new),
         }
     }
 }
@@ -370,8 +382,8 @@ struct LongRow<'a> {
 }
 
 impl<'a> LongRow<'a> {
-    fn new(input: &Interaction, parts: &'a [Part]) -> LongRow<'a> {
-        let parts = parts.iter().map(PartRow::new).collect();
+    fn new(report: &'a InteractReport<'_>, input: &Interaction, parts: &'a [Part]) -> LongRow<'a> {
+        let parts = parts.iter().map(|part| PartRow::new(report, input.number, part)).collect();
         LongRow { number: input.number, latency_ns: input.latency_ns(), parts }
     }
 }
@@ -387,13 +399,17 @@ struct PartRow<'a> {
     detail: &'a str,
     ns: u64,
     unknown_ns: u64,
+    /// The code that samples saw at work, if any did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<CodeRow<'a>>,
 }
 
 impl<'a> PartRow<'a> {
-    fn new(part: &'a Part) -> PartRow<'a> {
+    fn new(report: &'a InteractReport<'_>, number: u32, part: &'a Part) -> PartRow<'a> {
         let Part { on, detail, ns, unknown_ns } = part;
         let not_seen = on.who.not_seen().map(Awaited::name);
-        PartRow { kind: on.kind(), name: on.who.name(), not_seen, detail, ns: *ns, unknown_ns: *unknown_ns }
+        let code = report.code.of_part(number, on).map(CodeRow::new);
+        PartRow { kind: on.kind(), name: on.who.name(), not_seen, detail, ns: *ns, unknown_ns: *unknown_ns, code }
     }
 }
 
@@ -468,7 +484,7 @@ impl<'a> InputRow<'a> {
             bytes: input.bytes,
             output_bytes: input.output_bytes,
             own_work_ns: parts.map(|parts| parts.iter().filter(|part| part.on.is_own_work()).map(|part| part.ns).sum()),
-            parts: parts.map(|parts| parts.iter().map(PartRow::new).collect()),
+            parts: parts.map(|parts| parts.iter().map(|part| PartRow::new(report, input.number, part)).collect()),
             events: toolkit::rows_of(report, input),
         }
     }

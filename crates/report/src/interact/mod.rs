@@ -2,6 +2,7 @@
 
 mod account;
 mod answer;
+mod code;
 pub mod compare;
 mod counters;
 mod events;

@@ -1,5 +1,6 @@
 //! Inputs and what became of them, for text, JSON and pages.
 
+use super::code::{Code, Wanted};
 use super::events::{self, Events};
 use super::keys::Keys;
 use super::spent::{Cause, Gathered, Part, gather};
@@ -11,7 +12,7 @@ use punctual_recording::{
     BEGAN_BEFORE, Distribution, Document, EndReason, FULL_PACE, Interaction, InteractionDocument, Limit, OWN_PACE,
     Outcome, START, agreeing, counted, printable, read_interactions, waits_ns,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The points at which the curve of responsiveness is given, ms.
@@ -43,12 +44,52 @@ pub struct InteractReport<'a> {
     pub(super) keys: Keys,
     /// What toolkits passed on.
     pub(super) events: Events,
+    /// Which code was at work for them.
+    pub(super) code: Code,
     /// Who waits and who thinks over time, if that is known by the state machine of 1996.
     pub(super) over_time: Option<OverTime>,
     /// Inputs whose parts do not add up to their latency.
     pub(super) wrong_sums: u64,
     /// Tables that cannot be read, and what is left out for that.
     pub(super) unread: Vec<String>,
+}
+
+/// What is read beside inputs and the parts of their time.
+struct Beside {
+    events: Events,
+    code: Code,
+    over_time: Option<OverTime>,
+}
+
+impl Beside {
+    /// For these inputs, the longest of which have these places. `is_told` says which of them are shown one by one; `without` is
+    /// told what cannot be read.
+    fn read(
+        recording: &Path,
+        inputs: &[Interaction],
+        long: &BTreeSet<usize>,
+        is_told: impl Fn(u32) -> bool,
+        mut without: impl FnMut(&punctual_recording::Error, &str),
+    ) -> Beside {
+        let events = Events::read(recording, inputs, &is_told).unwrap_or_else(|error| {
+            without(&error, "what the program's toolkit passed on");
+            Events::default()
+        });
+        let code = Code::read(recording, |number| {
+            let at = inputs.binary_search_by_key(&number, |input| input.number).ok()?;
+            let (is_long, is_in_causes) = (long.contains(&at), inputs[at].is_measured());
+            is_told(number).then_some(Wanted { is_long, is_in_causes })
+        });
+        let code = code.unwrap_or_else(|error| {
+            without(&error, "which code was at work");
+            Code::default()
+        });
+        let over_time = OverTime::read(recording, inputs).unwrap_or_else(|error| {
+            without(&error, "when the state machine of 1996 has somebody wait");
+            None
+        });
+        Beside { events, code, over_time }
+    }
 }
 
 impl<'a> InteractReport<'a> {
@@ -85,14 +126,8 @@ impl<'a> InteractReport<'a> {
         });
         parts.values_mut().for_each(|parts| parts.sort_by_key(|part| std::cmp::Reverse(part.ns)));
         let is_told = |number: u32| inputs.len() <= MAX_TOLD || parts.contains_key(&number);
-        let events = Events::read(recording, &inputs, is_told).unwrap_or_else(|error| {
-            without(&error, "what the program's toolkit passed on");
-            Events::default()
-        });
-        let over_time = OverTime::read(recording, &inputs).unwrap_or_else(|error| {
-            without(&error, "when the state machine of 1996 has somebody wait");
-            None
-        });
+        let long: BTreeSet<usize> = by_latency.iter().take(MAX_LONGEST).copied().chain(start).collect();
+        let Beside { events, code, over_time } = Beside::read(recording, &inputs, &long, is_told, without);
         let with_parts = |at: usize| (at, parts.get(&inputs[at].number).cloned().unwrap_or_default());
         let longest = by_latency.into_iter().take(MAX_LONGEST).map(with_parts).collect();
         let start = start.map(with_parts);
@@ -117,6 +152,7 @@ impl<'a> InteractReport<'a> {
             limits,
             keys,
             events,
+            code,
             over_time,
             wrong_sums,
             unread,
@@ -313,6 +349,7 @@ impl<'a> InteractReport<'a> {
                 "typed without any pause: no person meets this; `--pace human` measures what one does".to_owned(),
             );
         }
+        lines.extend(self.code.warnings(summary.code.as_ref()));
         lines.extend(events::warnings(summary.toolkit.as_ref(), &self.events));
         if !summary.followed {
             let what = "not followed through the kernel: an input ends with the last output before 50 ms of silence, \

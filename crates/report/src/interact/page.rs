@@ -2,11 +2,13 @@
 
 use super::account::account;
 use super::answer::InteractAnswer;
+use super::code::{about_in_words, block};
 use super::counters::counters_block;
 use super::histogram::histogram_block;
 use super::key_rows::keys_table;
 use super::model::InteractReport;
 use super::over_time::over_time_blocks;
+use super::spent::Part;
 use super::toolkit::events_blocks;
 use crate::answer::value;
 use crate::encode::html::curve::{Curve, CurveLine, Mark, survival};
@@ -16,7 +18,7 @@ use crate::encode::html::setting::{began, provenance};
 use crate::encode::html::table::{Column, Table, Value};
 use crate::encode::html::{Block, Drawing, Page, Section, Subject, colours};
 use crate::layout::as_fine_percent;
-use punctual_recording::{Distribution, Interaction, START, format_ns};
+use punctual_recording::{Distribution, Interaction, START, counted, format_ns};
 
 /// Columns of pictures over time are no narrower than this, ns.
 const NARROWEST_NS: u64 = 20_000_000;
@@ -294,13 +296,31 @@ fn longest(report: &InteractReport<'_>) -> Section {
         Column::numbers("us"),
     ];
     let table = Table { caption: "The start, and the longest inputs".into(), columns, rows: rows.collect() };
+    let blocks = [Block::Table(table)].into_iter().chain(code_blocks(report)).collect();
     Section {
         id: "longest".into(),
         title: "The longest inputs".into(),
         lead: "Times in microseconds; the first column in seconds from the beginning. The largest three parts of each."
             .into(),
-        blocks: vec![Block::Table(table)],
+        blocks,
     }
+}
+
+/// How stacks were sampled, and the call trees of the start and the longest inputs.
+fn code_blocks(report: &InteractReport<'_>) -> Vec<Block> {
+    let about = about_in_words(report.summary.code.as_ref()).map(|words| Block::Text(format!("Code: {words}.")));
+    let of_input = |(at, parts): &(usize, Vec<Part>)| {
+        let input = &report.inputs[*at];
+        let at_s = report.since_start(input.begin_ns) as f64 / 1e9;
+        let seen = parts.iter().filter_map(|part| Some((part, report.code.of_part(input.number, &part.on)?)));
+        let told = seen.map(|(part, tree)| {
+            let samples = counted(tree.count(), "sample");
+            let title = format!("{at_s:.3} s, {} {}: {}, {samples}", input.kind, input.label, part.on.words());
+            block(title, tree)
+        });
+        told.collect::<Vec<Block>>()
+    };
+    about.into_iter().chain(report.start.iter().chain(&report.longest).flat_map(of_input)).collect()
 }
 
 fn waiting(report: &InteractReport<'_>) -> Section {

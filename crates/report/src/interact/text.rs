@@ -1,6 +1,7 @@
 //! Inputs and what became of them: text for people.
 
 use super::account::account;
+use super::code::{about_in_words, hottest, lines};
 use super::counters::counters;
 use super::hardware::hardware;
 use super::histogram::histogram;
@@ -16,6 +17,8 @@ use std::fmt::Write as _;
 
 /// How many causes, and longest inputs, are shown; JSON has all.
 const SHOWN: usize = 12;
+/// Of how many causes the code is shown.
+const CODE: usize = 3;
 /// How many parts of a long input are shown.
 const PARTS: usize = 4;
 
@@ -187,6 +190,10 @@ fn causes(text: &mut String, report: &InteractReport<'_>) {
     let _ = writeln!(text, "\n{}", table(&["what was waited for", "share", "ms", "inputs"], 1..4, rows));
     let unknown: u64 = report.causes.iter().map(|cause| cause.unknown_ns).sum();
     let _ = writeln!(text, "unexplained: {} ({})", format_ns(unknown), as_fine_percent(unknown, all));
+    let seen = report.causes.iter().filter_map(|cause| Some((cause, report.code.of_cause(&cause.on)?)));
+    for (cause, tree) in seen.take(CODE) {
+        let _ = writeln!(text, "code of {}, {}", fitting(&cause.on.words(), 40), hottest(tree));
+    }
 }
 
 fn longest(text: &mut String, report: &InteractReport<'_>) {
@@ -206,7 +213,12 @@ fn split_rows(report: &InteractReport<'_>, input: &Interaction, parts: &[Part]) 
         let detail = if part.detail.is_empty() { String::new() } else { format!(" [{}]", fitting(&part.detail, 60)) };
         format!("{} {}{detail}", format_ns(part.ns), fitting(&part.on.words(), 48))
     };
-    let mut told = parts.iter().take(PARTS).map(told);
+    let below = |place: usize, part: &Part| match place {
+        0 => lines(&report.code, input.number, part),
+        _ => Vec::new(),
+    };
+    let with_code = parts.iter().take(PARTS).enumerate();
+    let mut told = with_code.flat_map(|(place, part)| [told(part)].into_iter().chain(below(place, part)));
     let first = vec![
         format!("{:.3} s", report.since_start(input.begin_ns) as f64 / 1e9),
         format!("{} {}", input.kind, fitting(&input.label, 20)),
@@ -280,4 +292,7 @@ fn cost(text: &mut String, report: &InteractReport<'_>) {
         );
     }
     text.push('\n');
+    if let Some(words) = about_in_words(summary.code.as_ref()) {
+        let _ = writeln!(text, "code: {words}");
+    }
 }

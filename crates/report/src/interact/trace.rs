@@ -1,6 +1,7 @@
 //! Inputs as a Perfetto trace: a track for each kind below the program, with a slice from input to seen, and inside it
 //! where the time went.
 
+use super::code::{Code, hottest};
 use super::events::Events;
 use super::model::InteractReport;
 use super::spent::Spent;
@@ -26,7 +27,7 @@ pub fn interact_trace(report: &InteractReport<'_>) -> punctual_recording::Result
     let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
     for_each_interaction_part(report.recording, |part| parts.entry(part.number).or_default().push(part))?;
     let program = report.summary.program.first().map_or("program", String::as_str);
-    Ok(trace(program, &report.inputs, parts, &report.events, report.over_time.as_ref()))
+    Ok(trace(program, &report.inputs, parts, &report.events, &report.code, report.over_time.as_ref()))
 }
 
 fn trace(
@@ -34,6 +35,7 @@ fn trace(
     inputs: &[Interaction],
     mut parts: BTreeMap<u32, Vec<InteractionPart>>,
     events: &Events,
+    code: &Code,
     over_time: Option<&OverTime>,
 ) -> Vec<u8> {
     let mut inputs: Vec<&Interaction> = inputs.iter().collect();
@@ -51,7 +53,7 @@ fn trace(
     states(&mut out, over_time, track(tracks.names.len()), 1 + tracks.names.len() as u64);
     for (input, &at) in inputs.iter().zip(&tracks.of_inputs) {
         let own = parts.get_mut(&input.number).map(std::mem::take).unwrap_or_default();
-        put(&mut out, track(at), input, own);
+        put(&mut out, track(at), input, own, code);
         for event in events.of(input.number) {
             let name = printable(&format!("{} {}", event.toolkit, event.name));
             out.instant(event.at_ns, track(at), "event", &name, &[]);
@@ -131,7 +133,7 @@ fn states(out: &mut Packets, over_time: Option<&OverTime>, first: u64, rank: u64
 }
 
 /// An input: its slice with its parts and its ends or, if it was not seen, a mark.
-fn put(out: &mut Packets, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>) {
+fn put(out: &mut Packets, track: u64, input: &Interaction, mut parts: Vec<InteractionPart>, code: &Code) {
     let outcome = input.outcome.map_or("", Outcome::name);
     let name = printable(&input.label);
     let (task, number) = (printable(&input.task), input.number.to_string());
@@ -158,8 +160,10 @@ fn put(out: &mut Packets, track: u64, input: &Interaction, mut parts: Vec<Intera
     for part in parts {
         // A forged recording has parts of more than there was.
         let until = at.saturating_add(part.ns).min(end);
-        let words = printable(&Spent::of(&part).words());
-        out.begin_told(at, track, "part", &words, &[("detail", &printable(&part.detail))]);
+        let on = Spent::of(&part);
+        let (words, detail) = (printable(&on.words()), printable(&part.detail));
+        let code = code.of_part(input.number, &on).map(hottest).unwrap_or_default();
+        out.begin_told(at, track, "part", &words, &[("detail", &detail), ("code", &code)]);
         out.end_slice(until, track);
         at = until;
     }
@@ -213,7 +217,7 @@ mod tests {
             machine: vec![(100_000, 120_000)],
             not_known: vec![(400_000, 600_000)],
         };
-        trace("/usr/bin/vim", &inputs, parts, &Events::default(), Some(&over_time))
+        trace("/usr/bin/vim", &inputs, parts, &Events::default(), &Code::default(), Some(&over_time))
     }
 
     #[test]

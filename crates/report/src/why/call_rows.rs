@@ -10,7 +10,7 @@ const MAX_NESTED: usize = 48;
 /// How often a function was seen, and what below it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct CallRow<'a> {
+pub(crate) struct CallRow<'a> {
     name: Cow<'a, str>,
     count: u64,
     children: Vec<CallRow<'a>>,
@@ -19,7 +19,7 @@ pub(super) struct CallRow<'a> {
 impl<'a> CallRow<'a> {
     /// What lies below the root of a tree, largest first. From a certain depth on, each row is the whole rest of a
     /// stack, `outer;inner`.
-    pub(super) fn below(tree: &'a CallTree) -> Vec<CallRow<'a>> {
+    pub(crate) fn below(tree: &'a CallTree) -> Vec<CallRow<'a>> {
         CallRow::from_depth(tree, 1)
     }
 

@@ -3,7 +3,7 @@
 pub(crate) mod advice;
 mod answer;
 mod apart;
-mod call_rows;
+pub(crate) mod call_rows;
 pub mod cost;
 pub(crate) mod ends;
 pub(crate) mod explain;
