@@ -66,8 +66,11 @@ pub(crate) fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
         "migration",
     ];
     // The kernel's worker needs microseconds to pass on a key: for the rest, it waits for a CPU.
+    // What the sampling clock takes comes at each input alike.
+    let is_sampler = |part: &InteractionPart| part.kind == "irq" && part.name.starts_with("take_sample");
     let is_others = |part: &&InteractionPart| {
-        OTHERS.contains(&part.kind.as_str()) || part.kind == "wait" && part.name.starts_with("kworker/")
+        !is_sampler(part) && OTHERS.contains(&part.kind.as_str())
+            || part.kind == "wait" && part.name.starts_with("kworker/")
     };
     parts.iter().filter(is_others).map(|part| part.ns).sum()
 }
