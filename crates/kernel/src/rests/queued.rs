@@ -55,7 +55,9 @@ mod tests {
             let beside_ns = std::thread::scope(|scope| {
                 scope.spawn(|| {
                     scheduling::pin_to(cpu).unwrap();
-                    while busy.load(Relaxed) {}
+                    while busy.load(Relaxed) {
+                        std::hint::spin_loop();
+                    }
                 });
                 let (began_ns, before) = (clock::monotonic_ns(), queued.ns());
                 while clock::monotonic_ns() - began_ns < 300_000_000 {}
