@@ -72,6 +72,16 @@ fn who_was_asked_before_was_waited_for_all_the_time() {
     }
 }
 
+/// `futex_waitv` waits for several words: of a wait for a single one another kind of waking tells.
+#[test]
+fn words_that_are_waited_for_together_are_several_things() {
+    const WORDS: WaitEnd = WaitEnd { sleeper: Call::Futex, waker: Some(Call::Futex), ..POLL };
+    let episode = request(WORDS, &[SERVER], &[], 25);
+    assert_eq!(named(&episode), [("other".to_owned(), 2_470)]);
+    let unasked = Episode { has_period: true, ..request(WORDS, &[], &[], 25) };
+    assert_eq!(named(&unasked), not_seen(2_470));
+}
+
 /// Who ended waits is not seen, for so many us.
 fn not_seen(us: u64) -> Vec<(String, u64)> {
     vec![("ender not seen".to_owned(), us)]

@@ -3,7 +3,7 @@
 use super::answer::{End, are_of_one_word};
 use super::classifier::Classifier;
 use super::holder::sleepers_call;
-use super::several::{descriptor, teller};
+use super::several::{descriptor, is_for_several, teller};
 use crate::episode::story::waking;
 use crate::episode::subject::Subject;
 use punctual_recording::Stage;
@@ -215,7 +215,7 @@ impl Classifier<'_> {
 
 /// Whether the woken thread waited for one of several things.
 fn polls(woken_by: &Event) -> bool {
-    woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll && end.descriptor != Some(ONE_POLLED))
+    woken_by.wait_end().is_some_and(|end| is_for_several(end.sleeper) && end.descriptor != Some(ONE_POLLED))
 }
 
 /// Whether the woken thread waited for what comes by a descriptor, or for a connection.

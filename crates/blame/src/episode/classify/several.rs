@@ -289,6 +289,11 @@ pub(super) fn descriptor(woken_by: &Event) -> Option<u32> {
     woken_by.wait_end().and_then(|end| end.descriptor)
 }
 
+/// Whether a call is one for several things. Of a wait for a single word in memory another kind of waking tells: `futex_waitv` waits for several.
+pub(super) fn is_for_several(call: Call) -> bool {
+    matches!(call, Call::Poll | Call::Futex)
+}
+
 /// Whether two waits are for one of several things, and of the same loop: by calls that tell which of them came, or by
 /// reading from one descriptor.
 fn continues(before: &Event, next: &Event) -> bool {
@@ -298,5 +303,5 @@ fn continues(before: &Event, next: &Event) -> bool {
         call => Some(call),
     };
     let is_read = descriptor(before).is_some() && descriptor(before) == descriptor(next);
-    call(before) == call(next) && (call(before) == Some(Call::Poll) || is_read)
+    call(before) == call(next) && (call(before).is_some_and(is_for_several) || is_read)
 }
