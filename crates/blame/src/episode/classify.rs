@@ -13,6 +13,7 @@ mod inside;
 mod interrupted;
 mod kernel_locks;
 mod limits;
+mod mailbox;
 mod polled;
 mod preempted;
 mod queued;

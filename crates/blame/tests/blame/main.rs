@@ -21,6 +21,7 @@ mod innocents;
 mod interrupted;
 mod lock_changes;
 mod locks_of_the_kernel;
+mod mailbox;
 mod naps;
 mod polled;
 mod preempted;

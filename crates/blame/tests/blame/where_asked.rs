@@ -145,8 +145,8 @@ fn a_worker_that_waits_up_to_a_limit_where_it_is_asked_sleeps() {
 /// The worker serves the other client as the victim asks it, so that nothing wakes it then; then it asks the store, which answers where that client asks as well.
 #[test]
 fn a_worker_that_was_busy_as_it_was_asked_is_asked_where_others_ask_it() {
-    // Where only one was seen to tell it things, that may be how it is answered.
-    for (is_shared, is_client_named) in [(true, false), (false, true)] {
+    // Where only one was seen to tell it things, that may be how it is answered; but the store had been asked, too, and was at work.
+    for is_shared in [true, false] {
         let mut story = Story::new(IDLE, 5_000);
         story.episode.stage = Stage::Request;
         story.episode.names.push("client".into());
@@ -174,6 +174,6 @@ fn a_worker_that_was_busy_as_it_was_asked_is_asked_where_others_ask_it() {
         let first = told.inside.iter().filter(|inside| inside.kind == Kind::Wait).max_by_key(|inside| inside.ns);
         assert_eq!(first.map(|first| first.who.name()), Some("first"), "{told:?}");
         let is_named = told.inside.iter().any(|inside| inside.kind == Kind::Wait && inside.who.name() == "client");
-        assert_eq!(is_named, is_client_named, "{told:?}");
+        assert!(!is_named, "{is_shared}: {told:?}");
     }
 }

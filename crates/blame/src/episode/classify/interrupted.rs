@@ -266,7 +266,7 @@ impl Classifier<'_> {
     }
 
     /// Whether what a thread is woken from was no more than a sleep for some time.
-    fn sleeps_plainly(&self, woken_by: &Event) -> bool {
+    pub(super) fn sleeps_plainly(&self, woken_by: &Event) -> bool {
         let is_sleep = sleepers_call(woken_by).is_none_or(|call| call == Call::Sleep);
         is_sleep && !is_by_a_thread(woken_by) && matches!(self.direct_end(woken_by), End::Timer)
     }

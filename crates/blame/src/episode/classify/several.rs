@@ -38,6 +38,10 @@ impl Classifier<'_> {
         let sleeper = woken_by.value as u32;
         let slept_ns = self.index.last_leave(sleeper, woken_by.at_ns).map(|leave| leave.at_ns);
         let Some(slept_ns) = slept_ns else { return end };
+        let is_one_of_several = || continues(woken_by, woken_by) || is_queue(woken_by);
+        if let Some(end) = by.filter(|_| is_one_of_several()).and_then(|tid| self.of_mailbox(woken_by, tid, slept_ns)) {
+            return end;
+        }
         if !continues(woken_by, woken_by) {
             return self.of_queue(woken_by, slept_ns, end);
         }
@@ -167,7 +171,7 @@ impl Classifier<'_> {
     }
 
     /// Who is seen to tell a loop about things, around a time.
-    fn tellers(&self, woken_by: &Event) -> BTreeSet<u32> {
+    pub(super) fn tellers(&self, woken_by: &Event) -> BTreeSet<u32> {
         let sleeper = woken_by.value as u32;
         let before = self.index.wakings_of(sleeper, 0, woken_by.at_ns).iter().rev().take(MAX_TELLERS);
         let after = self.index.wakings_of(sleeper, woken_by.at_ns.saturating_add(1), u64::MAX).iter().take(MAX_TELLERS);
@@ -271,6 +275,11 @@ pub(super) fn is_from(event: &Event, tid: u32) -> bool {
 /// Whether a wait is for what comes through a queue.
 fn is_queue(woken_by: &Event) -> bool {
     is_same_queue(woken_by, woken_by)
+}
+
+/// Whether two waits are for what comes to one place: by calls for one of several things, by one descriptor, or through one queue.
+pub(super) fn are_of_one_place(before: &Event, next: &Event) -> bool {
+    continues(before, next) || is_same_queue(before, next)
 }
 
 /// Whether two waits are for what comes through the same queue: a word of the program, what the kernel hands on, signals.
