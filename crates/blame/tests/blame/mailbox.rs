@@ -88,3 +88,39 @@ fn nobody_is_named_who_brought_news_while_another_one_was_at_work() {
     assert_eq!(waited_for(&told, &"first".into()), 0, "{:?}", told.parts);
     assert!(waited_for(&told, &ENDER_NOT_SEEN) > 800_000, "{:?}", told.parts);
 }
+
+/// One thread keeps limits, another one works, for the late thread or not; out of which call a timer wakes the first.
+fn given_up(is_asked: bool, call: Call) -> Episode {
+    let mut story = Story::new(IDLE, 5_000);
+    (story.episode.stage, story.episode.has_period) = (Stage::Request, true);
+    story.timer(1_002, 0);
+    story.switch(1_010, VICTIM_RUNS, 0, 1);
+    if is_asked {
+        wakes(&mut story, 1_100, STORE.0, WRITTEN.bits());
+    }
+    wakes(&mut story, 1_110, FEED.0, WRITTEN.bits());
+    story.switch(1_200, FEED, WAITS, 3).switch(1_230, STORE, WAITS, 2);
+    let limit = match call {
+        Call::Futex => word(WakingAct::Else, 40),
+        call => WaitEnd { sleeper: call, waker: None, ..WRITTEN }.bits(),
+    };
+    timer_wakes(&mut story, 4_000, FEED.0, limit | 120);
+    story.switch(4_010, FEED, 0, 3);
+    wakes(&mut story, 4_020, VICTIM, word(WakingAct::WakesWord, 10));
+    story.switch(4_025, VICTIM_RUNS, WAITS, 1).switch(5_000, STORE, WAITS, 2);
+    story.episode
+}
+
+#[test]
+fn who_gives_a_wait_up_at_a_limit_did_not_hold_it_up() {
+    for call in [Call::Futex, Call::Poll] {
+        let told = added_up(&given_up(true, call));
+        assert_eq!(waited_for(&told, &"first".into()), 0, "{call:?}: {:?}", told.parts);
+        assert!(waited_for(&told, &ENDER_NOT_SEEN) > 2_700_000, "{call:?}: {:?}", told.parts);
+    }
+    // One that sleeps as it serves; and the only one that was asked.
+    for episode in [given_up(true, Call::Sleep), given_up(false, Call::Futex)] {
+        let told = added_up(&episode);
+        assert!(waited_for(&told, &"first".into()) > 2_700_000, "{:?}", told.parts);
+    }
+}

@@ -2,12 +2,15 @@
 
 use super::answer::End;
 use super::classifier::Classifier;
+use super::holder::sleepers_call;
 use super::interrupted::Progress;
 use super::several::{MAX_WAKINGS, are_of_one_place, is_from, teller};
-use punctual_recording::episode::Event;
+use crate::episode::story::timer_due;
+use punctual_recording::episode::{Call, Event, IN_INTERRUPT};
 
 impl<'a> Classifier<'a> {
-    /// For a wait that a thread ended: how, if that one was only told that what it had brought before was taken, while another one was waited for. That one ended it all the same if it is seen to answer there later.
+    /// For a wait that a thread ended: how, if that one came at a time limit of its own, or was only told that what it had brought before was taken, while another
+    /// one was waited for. That one ended it all the same if it is seen to answer there later.
     pub(super) fn of_mailbox(&self, woken_by: &Event, tid: u32, slept_ns: u64) -> Option<End> {
         let sleeper = woken_by.value as u32;
         let is_owed = |asked: &&Event| {
@@ -17,6 +20,15 @@ impl<'a> Classifier<'a> {
                 && !self.is_asked(tid, other, asked.at_ns, woken_by.at_ns)
         };
         let others: Vec<&Event> = self.asks(sleeper, slept_ns).filter(is_owed).collect();
+        if self.subject.is_due && self.gives_up(tid, woken_by, slept_ns) {
+            let other = others
+                .iter()
+                .find(|asked| self.is_busy_with(asked, woken_by) || self.has_told_nobody(asked, woken_by))?;
+            let (tid, other) = (self.thread(tid), self.thread(other.value as u32));
+            return Some(End::NotBy(format!(
+                "{tid} ended it at a time limit, and {other} had been asked, and had not answered"
+            )));
+        }
         let told = self.last_ask(tid, sleeper, slept_ns)?;
         let acknowledges = self.acknowledges(told);
         // One that was asked first and has not answered was waited for as well.
@@ -72,6 +84,12 @@ impl<'a> Classifier<'a> {
         self.is_at_it(asked, woken_by.at_ns) || sleeps()
     }
 
+    /// Whether whoever was asked since the request began has woken nobody by the end of a wait: it cannot have answered through another one either.
+    fn has_told_nobody(&self, asked: &Event, woken_by: &Event) -> bool {
+        let wakings = self.index.wakings_by(asked.value as u32, asked.at_ns, woken_by.at_ns);
+        asked.at_ns >= self.subject.start_ns && !wakings.iter().any(|event| self.wakes_itself(event))
+    }
+
     /// Another one that brings things there later, and worked all the while: it need not have been woken to be asked.
     fn works_unasked(&self, woken_by: &Event, tid: u32, slept_ns: u64) -> Option<u32> {
         let (sleeper, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
@@ -82,6 +100,18 @@ impl<'a> Classifier<'a> {
                 && self.is_awake(*other, woken_by.at_ns)
                 && self.answers_there(*other, woken_by).is_some()
                 && !self.is_asked(tid, *other, slept_ns, woken_by.at_ns)
+        })
+    }
+
+    /// Whether a thread that ended a wait had itself waited for most of that up to a time limit: as one does that keeps others' limits.
+    fn gives_up(&self, tid: u32, woken_by: &Event, slept_ns: u64) -> bool {
+        let wakings = self.index.wakings_of(tid, slept_ns, woken_by.at_ns.saturating_add(1));
+        wakings.iter().any(|event| {
+            let is_limit = event.context & IN_INTERRUPT != 0 && timer_due(self.index, event).is_some();
+            let waited_ns = self.index.last_leave(tid, event.at_ns).map_or(0, |leave| event.at_ns - leave.at_ns);
+            is_limit
+                && sleepers_call(event).is_some_and(|call| call != Call::Sleep)
+                && waited_ns > (woken_by.at_ns - slept_ns) / 2
         })
     }
 }
