@@ -17,6 +17,7 @@ mod mailbox;
 mod polled;
 mod preempted;
 mod queued;
+mod reached;
 mod sampled;
 mod several;
 mod spinning;

@@ -59,7 +59,9 @@ fn judge_wait(classifier: &Classifier<'_>, beginning: &Beginning, wait: &mut [Pi
         return;
     }
     if matches!(beginning, Beginning::Period) {
-        if ender.is_some_and(|ender| may_send_requests(classifier, ender, wait)) {
+        // A worker that takes its jobs in steps of a clock has a period, too: whoever brings those was not asked.
+        let brings_jobs = |ender: Ender| classifier.has_period() && !ender.may_serve;
+        if ender.is_some_and(|ender| brings_jobs(ender) || may_send_requests(classifier, ender, wait)) {
             wait.iter_mut().for_each(may_be_nobodys);
         }
         return;

@@ -1,9 +1,9 @@
 //! Requests of a thread with a timer of its own that waits for a semaphore, a queue or a signal of another program: a client with a period and a server
 //! that sleeps within its requests do the same there.
 
-use crate::beginnings::{STORE, Way, by_its_timer, is_untold, timer_wakes, wakes, word};
+use crate::beginnings::{CLIENT, STORE, Way, by_its_timer, is_untold, timer_wakes, wakes, word};
 use crate::support::requests::{IDLE, READ, WAITS, parts};
-use crate::support::{Story, VICTIM, VICTIM_RUNS};
+use crate::support::{Story, VICTIM, VICTIM_RUNS, on_cpu};
 use punctual_blame::{Kind, Part};
 use punctual_recording::episode::{Call, EventKind, Process, WaitEnd, WakingAct};
 use punctual_recording::{Episode, Stage};
@@ -115,4 +115,43 @@ fn the_client_of_a_server_that_sleeps_and_is_asked_by_a_semaphore_is_not_named()
         let (named, untold) = (is_named(&told), told.iter().any(is_untold));
         assert_eq!((named, untold), (!may_sleep_within, may_sleep_within), "{may_sleep_within}: {told:?}");
     }
+}
+
+/// A worker that takes a job in each step of a clock does what a client with a period does, but for that it asks nobody.
+#[test]
+fn nobody_is_named_whom_no_request_of_a_thread_with_a_period_reached() {
+    let asks = |story: &mut Story, at_us: u64, by: (u32, i16), tid: u32| {
+        on_cpu(story, 1, by, |story| {
+            story.event(at_us, EventKind::Waking, 0, u64::from(tid), READ.bits() | 120, 1);
+        });
+    };
+    let nothing: fn(&mut Story) = |_| {};
+    let mut cases = 0;
+    for way in [Way::Pipe, Way::Queue] {
+        let story = |wakes_it, sleeps, before: &dyn Fn(&mut Story)| {
+            let mut story = by_its_timer(way, wakes_it, sleeps);
+            before(&mut story);
+            (story.episode.processes, story.episode.has_period) = (Processes::One.of(), true);
+            story.episode.events.sort_by_key(|event| event.at_ns);
+            parts(&story.episode)
+        };
+        let through_another = |story: &mut Story| {
+            asks(story, 1_100, VICTIM_RUNS, CLIENT.0);
+            asks(story, 1_350, CLIENT, STORE.0);
+        };
+        let before = |story: &mut Story| asks(story, 515, VICTIM_RUNS, STORE.0);
+        for (told, expected) in [
+            (story(false, true, &nothing), false),
+            (story(false, false, &nothing), false),
+            (story(true, false, &nothing), true),
+            (story(false, false, &through_another), true),
+            // It owes what it was asked for before the timer.
+            (story(false, false, &before), true),
+        ] {
+            let untold = told.iter().any(is_untold);
+            assert_eq!((is_named(&told), untold), (expected, !expected), "{way:?} {cases}: {told:?}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 10);
 }

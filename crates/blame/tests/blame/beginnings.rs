@@ -10,7 +10,7 @@ use punctual_recording::episode::{
 use punctual_recording::{Episode, Stage};
 
 /// `first` sends the requests, or is the one whose answer is taken for a request.
-const CLIENT: (u32, i16) = (8, 120);
+pub(crate) const CLIENT: (u32, i16) = (8, 120);
 /// `other` is waited for within the request.
 pub(crate) const STORE: (u32, i16) = (7, 120);
 /// A word that all who hand over work share.

@@ -153,7 +153,7 @@ impl Classifier<'_> {
     }
 
     /// Whether the current thread left its CPU next because it had ended.
-    fn ends_next(&self, event: &Event) -> bool {
+    pub(super) fn ends_next(&self, event: &Event) -> bool {
         let leaves = self.index.next_leave(event.tid, event.at_ns);
         leaves.is_some_and(|switch| switch.left_state() & LEFT_DEAD != 0)
     }

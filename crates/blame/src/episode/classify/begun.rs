@@ -31,6 +31,8 @@ pub(crate) struct Ender {
     /// Whether the late thread has woken it within the request, and it had not answered that before the wait; or read what comes by a
     /// connection that it asked for.
     pub(crate) was_asked: bool,
+    /// Whether it may have worked for the late thread at all, see [`Classifier::may_serve`].
+    pub(crate) may_serve: bool,
     /// What the late thread waited for.
     pub(crate) waited_for: WaitedFor,
     /// Whether that came by something of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several; or a word in memory, a
@@ -104,7 +106,9 @@ impl Classifier<'_> {
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
         let is_unclear = self.is_unclear(woken_by, waited_for, tid);
-        Some(Ender { tid, was_asked, waited_for, is_unclear, is_of_its_program })
+        // A thread that is joined brings no job.
+        let may_serve = was_asked || self.ends_next(woken_by) || self.may_serve(tid, slept_ns, at_ns);
+        Some(Ender { tid, was_asked, may_serve, waited_for, is_unclear, is_of_its_program })
     }
 
     /// See [`Ender::is_unclear`]. `poll` and the like do not tell which it was: it may be by a connection that the program asked for, if it did.

@@ -55,7 +55,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// The last of them by which it asked this one.
-    fn last_ask(&self, tid: u32, sleeper: u32, until_ns: u64) -> Option<&'a Event> {
+    pub(super) fn last_ask(&self, tid: u32, sleeper: u32, until_ns: u64) -> Option<&'a Event> {
         self.asks(sleeper, until_ns).find(|asked| asked.value == u64::from(tid))
     }
 
