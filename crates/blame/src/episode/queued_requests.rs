@@ -12,8 +12,11 @@ use std::collections::BTreeSet;
 /// Threads of the kernel's are called so: whoever wakes one answers nobody.
 const OF_THE_KERNEL: [&str; 6] = ["kworker/", "ksoftirqd/", "rcu", "jbd2/", "migration/", "irq/"];
 
+/// An answer may come in so many parts.
+const MAX_PARTS: usize = 2;
+
 /// Whether a late request may be several: no timer begins it, and the thread woke at least two others within it that it did not wait for, as a server does
-/// that answers one client, finds that another one has asked meanwhile, and answers that. So may the longest stretch of it in which a request was surely
+/// that answers one client, finds that another one has asked meanwhile, and answers that; or it woke whoever asked more often than an answer in two parts does. So may the longest stretch of it in which a request was surely
 /// waiting, where nothing tells of the rest: whatever begins the late request, that stretch then begins and ends in the midst of it.
 pub fn may_be_several(episode: &Episode, split: &Split) -> bool {
     if episode.stage != Stage::Request {
@@ -42,9 +45,15 @@ fn tells_several(episode: &Episode, stretch: (u64, u64)) -> bool {
     let names = threads(episode);
     let is_of_the_kernel =
         |other: u32| names.get(&other).is_some_and(|name| OF_THE_KERNEL.iter().any(|begins| name.starts_with(begins)));
-    let told = wakings(episode, stretch).filter(|event| teller(event) == Some(tid));
-    let told: BTreeSet<u32> = told.filter_map(|event| u32::try_from(event.value).ok()).collect();
-    told.difference(&answers).filter(|other| **other != tid && !is_of_the_kernel(**other)).count() > 1
+    let told = || wakings(episode, stretch).filter(|event| teller(event) == Some(tid));
+    let others: BTreeSet<u32> = told().filter_map(|event| u32::try_from(event.value).ok()).collect();
+    let is_several =
+        others.difference(&answers).filter(|other| **other != tid && !is_of_the_kernel(**other)).count() > 1;
+    // Whoever has asked several things at once waits for each of the answers, and ends no wait of the late thread.
+    let asker = wakes_it().min_by_key(|event| event.at_ns).and_then(teller).filter(|asker| !answers.contains(asker));
+    let is_answer =
+        |event: &&Event| asker.is_some_and(|asker| event.value == u64::from(asker)) && event.wait_end().is_some();
+    is_several || told().filter(is_answer).count() > MAX_PARTS
 }
 
 fn wakings(episode: &Episode, (from_ns, to_ns): (u64, u64)) -> impl Iterator<Item = &Event> {

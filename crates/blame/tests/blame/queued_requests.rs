@@ -40,6 +40,9 @@ fn a_request_may_be_several_where_two_were_woken_that_are_not_waited_for() {
         (false, &[CLIENT.0, SECOND_CLIENT][..], false, true),
         // An answer may come in two parts.
         (false, &[CLIENT.0, CLIENT.0][..], false, false),
+        // Three are answers to questions that it sent at once, or as the last one was answered.
+        (false, &[CLIENT.0, CLIENT.0, CLIENT.0][..], false, true),
+        (true, &[CLIENT.0, CLIENT.0, CLIENT.0][..], false, false),
         // It asks a store, or leaves work to the kernel.
         (false, &[STORE.0, CLIENT.0][..], true, false),
         (false, &[STORE.0, CLIENT.0, SECOND_CLIENT][..], true, true),
