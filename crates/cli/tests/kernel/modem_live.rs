@@ -150,8 +150,11 @@ fn taps_make_the_datapump_itself_take_its_share() {
     let mut met = 0;
     for (context, share) in [("thread:24", 4.0), ("irq", 8.0)] {
         let asked = format!("{share}%");
-        let output = run(directory.path(), &[&words[..], &[context, "--taps", &asked]].concat());
-        let answer = json(&output);
+        let call = || json(&run(directory.path(), &[&words[..], &[context, "--taps", &asked]].concat()));
+        // On a busy machine the exchange may not understand what is dialed: of such a call the datapump has nearly no part.
+        let has_answered = |answer: &serde_json::Value| answer["attempts"][0]["ending"] != "unobtainable";
+        let mut calls = support::attempts(support::MAX_ATTEMPTS).map(|_| call());
+        let answer = calls.find(has_answered).expect("a call that came about");
         if let Some(refused) = answer["error"].as_str() {
             punctual_testing::skip("taps_make_the_datapump_itself_take_its_share", format!("{context}: {refused}"));
             continue;
