@@ -6,9 +6,9 @@ use super::open::MAX_THREADS;
 use std::collections::{HashMap, VecDeque};
 
 /// How many times between two drawings are known until there is a beat: a cursor is shown for longer than it is hidden.
-const GAPS: usize = 4;
+const MAX_GAPS: usize = 4;
 /// So many drawings at times like those before make a beat.
-const REGULAR: u32 = 2;
+const MIN_REGULAR: u32 = 2;
 /// Times that differ by no more than this are alike, ns; or than this share of them.
 const ALIKE_NS: u64 = 5_000_000;
 const ALIKE_SHARE: u64 = 10;
@@ -69,10 +69,10 @@ impl Beats {
             beat.regular += 1;
             beat.regular_ns = woken_ns;
         }
-        if beat.last_ns > 0 && beat.regular < REGULAR {
+        if beat.last_ns > 0 && beat.regular < MIN_REGULAR {
             beat.gaps.push_back(gap);
         }
-        if beat.gaps.len() > GAPS {
+        if beat.gaps.len() > MAX_GAPS {
             beat.gaps.pop_front();
         }
         beat.last_ns = woken_ns;
@@ -81,7 +81,7 @@ impl Beats {
 
     /// Whether a thread draws at regular times by itself.
     pub(super) fn has(&self, tid: u32) -> bool {
-        self.by_thread.get(&tid).is_some_and(|beat| beat.regular >= REGULAR)
+        self.by_thread.get(&tid).is_some_and(|beat| beat.regular >= MIN_REGULAR)
     }
 }
 

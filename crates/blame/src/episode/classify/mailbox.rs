@@ -7,6 +7,11 @@ use super::interrupted::Progress;
 use super::several::{MAX_WAKINGS, are_of_one_place, is_from, teller};
 use crate::episode::story::timer_due;
 use punctual_recording::episode::{Call, Event, IN_INTERRUPT};
+use std::collections::BTreeSet;
+
+/// So many later wakings of a thread are looked through for an answer: what comes after those is not known. A program can have
+/// tens of thousands of them in an episode, each of which is looked at so.
+const MAX_LATER: usize = 1_024;
 
 impl<'a> Classifier<'a> {
     /// For a wait that a thread ended: how, if that one came at a time limit of its own, or was only told that what it had brought before was taken, while another
@@ -69,7 +74,7 @@ impl<'a> Classifier<'a> {
     fn answers_there(&self, tid: u32, woken_by: &Event) -> Option<&'a Event> {
         let (sleeper, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
         let later = self.index.wakings_of(sleeper, since_ns, self.subject.end_ns.saturating_add(1));
-        let answer = later.iter().copied().find(|event| is_from(event, tid))?;
+        let answer = later.iter().copied().take(MAX_LATER).find(|event| is_from(event, tid))?;
         let is_it = are_of_one_place(woken_by, answer) && !self.is_asked(tid, sleeper, since_ns, answer.at_ns);
         is_it.then_some(answer)
     }
@@ -94,8 +99,10 @@ impl<'a> Classifier<'a> {
     fn works_unasked(&self, woken_by: &Event, tid: u32, slept_ns: u64) -> Option<u32> {
         let (sleeper, since_ns) = (woken_by.value as u32, woken_by.at_ns.saturating_add(1));
         let later = self.index.wakings_of(sleeper, since_ns, self.subject.end_ns.saturating_add(1));
-        let mut tellers = later.iter().filter_map(|event| teller(event)).filter(|other| *other != tid);
-        tellers.find(|other| {
+        // Each is looked at once, however often it tells something.
+        let mut known = BTreeSet::from([tid]);
+        let tellers = later.iter().take(MAX_LATER).filter_map(|event| teller(event));
+        tellers.filter(|other| known.insert(*other)).find(|other| {
             self.is_awake(*other, slept_ns)
                 && self.is_awake(*other, woken_by.at_ns)
                 && self.answers_there(*other, woken_by).is_some()
