@@ -388,7 +388,7 @@ while True: pass
     program.ready();
     let words = ["-D", "7s", "--pid", &program.id(), "--period", "20ms", "--limit", "response:max=100ms", "--json"];
     let child = start(directory.path(), &[&["record", "-q", "-o", "a.punctual"], &words[..]].concat());
-    assert!(support::wait_until(|| directory.path().join("a.punctual/recording.json").exists()));
+    support::wait_until_it_measures(&directory.path().join("a.punctual"));
     program.go();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));

@@ -110,7 +110,7 @@ pub(crate) fn open(directory: &Path) -> (Recording, Vec<Wakeup>) {
 pub(crate) fn record(directory: &Path, words: &[&str]) -> Child {
     let words: Vec<&str> = ["record", "-q", "-D", "20s", "-o", "a.punctual"].iter().chain(words).copied().collect();
     let child = start(directory, &words);
-    assert!(support::wait_until(|| directory.join("a.punctual/recording.json").exists()));
+    support::wait_until_it_measures(&directory.join("a.punctual"));
     child
 }
 

@@ -210,6 +210,16 @@ pub(crate) fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
     false
 }
 
+/// Waits until this recording of threads measures: on a busy machine it exists for a while before that.
+pub(crate) fn wait_until_it_measures(recording: &Path) {
+    let measures = || {
+        let text = std::fs::read_to_string(recording.join("recording.json")).unwrap_or_default();
+        let document: Value = serde_json::from_str(&text).unwrap_or_default();
+        document["provenance"]["started_ns"].as_u64().is_some_and(|started| started > 0)
+    };
+    assert!(wait_until(measures), "{} does not begin", recording.display());
+}
+
 /// Keeps this thread's CPU busy for this long.
 pub(crate) fn spin_for(ns: u64) {
     let begin = monotonic_ns();

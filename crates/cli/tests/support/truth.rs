@@ -1,6 +1,6 @@
 //! Runs drills beside a recording on this machine; `punctual_conformance::truth` judges what is blamed.
 
-use crate::support::{code, json, run, signal, start, stderr, wait_until};
+use crate::support::{code, json, run, signal, start, stderr, wait_until, wait_until_it_measures};
 pub(crate) use punctual_conformance::truth::{CULPRITS, Culprit, Score, confusion_table};
 use punctual_conformance::truth::{culprit, injections, judge};
 use punctual_recording::{Episode, for_each_episode};
@@ -66,8 +66,7 @@ pub(crate) fn measure_in_turn(directory: &Path, trial: &Trial<'_>, each: Duratio
         // Beside the first, so that whoever is to be followed is there.
         if recorder.is_none() {
             recorder = Some(start(directory, &recording(trial)));
-            let has_begun = || directory.join("a.punctual/recording.json").exists();
-            assert!(wait_until(has_begun), "the recording does not begin");
+            wait_until_it_measures(&directory.join("a.punctual"));
         }
         std::thread::sleep(each);
         signal(&child, libc::SIGINT);

@@ -63,9 +63,7 @@ pub(crate) fn run(
     }
     // Setting up takes seconds on a slow machine: what is measured begins now, and what was followed so far does not count.
     let start = clock::monotonic_ns();
-    let provenance = writer.provenance_mut();
-    provenance.started_ns = start;
-    provenance.monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
+    writer.begin(start, clock::monotonic_to_unix_ns())?;
     let mut session = Session {
         watch,
         plan,

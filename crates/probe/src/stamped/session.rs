@@ -55,8 +55,7 @@ pub(crate) fn run(
         watch.begin_measuring();
     }
     let start = clock::monotonic_ns();
-    writer.provenance_mut().started_ns = start;
-    writer.provenance_mut().monotonic_to_unix_ns = clock::monotonic_to_unix_ns();
+    writer.begin(start, clock::monotonic_to_unix_ns())?;
     let mut session = Session {
         plan,
         source,

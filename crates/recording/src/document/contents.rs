@@ -200,7 +200,7 @@ pub struct Provenance {
     pub load: LoadInfo,
     /// Settings of the system that change latency, by name.
     pub tuning: BTreeMap<String, Setting>,
-    /// When measuring began, ns of `CLOCK_MONOTONIC`.
+    /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it had not when the recording was cut.
     pub started_ns: u64,
     /// What to add to a time in this recording to get ns since 1970, UTC.
     pub monotonic_to_unix_ns: i64,

@@ -150,6 +150,17 @@ impl Writer {
         Ok(writer)
     }
 
+    /// Says when the measurement began, ns of `CLOCK_MONOTONIC`, and what to add to that for the time since 1970, and rewrites
+    /// `recording.json`: whatever cuts the recording from here on, it tells both.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] if the file system refuses.
+    pub fn begin(&mut self, started_ns: u64, monotonic_to_unix_ns: i64) -> Result<()> {
+        self.document.provenance.started_ns = started_ns;
+        self.document.provenance.monotonic_to_unix_ns = monotonic_to_unix_ns;
+        self.write_document()
+    }
+
     /// The directory that the recording is written into, held open.
     pub fn directory(&self) -> &Directory {
         &self.directory

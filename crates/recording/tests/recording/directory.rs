@@ -229,6 +229,19 @@ fn an_end_without_a_time_is_that_of_the_last_wakeup() {
 }
 
 #[test]
+fn a_recording_cut_before_its_first_flush_tells_when_it_began() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.punctual");
+    let mut writer = write(&path, "1", &[], 1);
+    let begun = || Recording::open(&path).unwrap().document().provenance.started_ns;
+    assert_eq!(begun(), 0, "it gets ready");
+    writer.begin(7 * MS, 11).unwrap();
+    drop(writer);
+    assert_eq!(begun(), 7 * MS);
+    assert_eq!(Recording::open(&path).unwrap().document().provenance.monotonic_to_unix_ns, 11);
+}
+
+#[test]
 fn a_cut_recording_has_the_maxima_of_every_second() {
     let directory = tempfile::tempdir().unwrap();
     let [whole, cut] = ["whole", "cut"].map(|run| directory.path().join(run));
