@@ -1,8 +1,8 @@
 //! A program at a terminal that does a known thing for each key and logs it: what `tests/kernel/interact.rs` holds the split
 //! against.
 //!
-//! `interact_truth LOG DIRECTORY`: each line of the log is `key begin_ns part_ns`, the time in which the known thing was done;
-//! `-` in place of the key where that cannot be told from something else.
+//! `interact_truth LOG DIRECTORY`: each line of the log is `key begin_ns part_ns finished_ns`, the time in which the known thing was
+//! done, and when the program had finished with the key; `-` in place of the key where that cannot be told from something else.
 
 mod support;
 
@@ -171,7 +171,7 @@ impl Truth {
             compute(Duration::from_millis(20));
         }
         let named = if is_mixed { '-' } else { char::from(key) };
-        let _ = writeln!(self.log, "{named} {begin_ns} {part_ns}");
+        let _ = writeln!(self.log, "{named} {begin_ns} {part_ns} {}", now_ns());
     }
 }
 

@@ -58,7 +58,8 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             continue;
         }
         judge_over_time(&mut tally, &answer, &typed, &done);
-        for (input, done) in typed.iter().zip(&done) {
+        let befores = std::iter::once(None).chain(done.iter().copied().map(Some));
+        for ((input, done), before) in typed.iter().zip(&done).zip(befores) {
             if done.key == '-' || input.outcome == Some(Outcome::Merged) {
                 tally.disturbed += 1;
                 continue;
@@ -70,7 +71,7 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             }
             judge_by_1996(&mut tally, input, *done);
             match parts.get(&input.number) {
-                Some(parts) => judge(&mut tally, input, parts, *done),
+                Some(parts) => judge(&mut tally, input, parts, (before, *done)),
                 // Counted as such.
                 None => assert!(summary.not_split > 0, "{input:?}"),
             }

@@ -133,11 +133,12 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
             eprintln!("two keys were taken at once, on a machine that stood still: set apart");
             continue;
         }
-        for (input, done) in inputs.iter().zip(&done) {
+        let befores = std::iter::once(None).chain(done.iter().copied().map(Some));
+        for ((input, done), before) in inputs.iter().zip(&done).zip(befores) {
             let parts = parts.get(&input.number);
             match (done.key, input.outcome, parts) {
                 ('-', ..) | (_, Some(Outcome::Merged), _) => tally.disturbed += 1,
-                (_, Some(Outcome::Seen), Some(parts)) => judge(&mut tally, input, parts, *done),
+                (_, Some(Outcome::Seen), Some(parts)) => judge(&mut tally, input, parts, (before, *done)),
                 (_, Some(Outcome::Seen), None) => tally.unknown.push(format!("{input:?}")),
                 _ => tally.wrong.push(format!("{input:?} {done:?}")),
             }

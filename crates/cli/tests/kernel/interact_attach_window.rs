@@ -147,7 +147,8 @@ impl Tally {
             return;
         };
         self.drawing += 1;
-        let (from, to) = (done.begin_ns + done.part_ns - done.part_ns.min(1_000), done.drawn_ns.unwrap() + 2_000_000);
+        let (from, to) =
+            (done.begin_ns + done.part_ns - done.part_ns.min(1_000), done.finished_ns.unwrap() + 2_000_000);
         let is_seen = input.seen_ns.is_some_and(|seen| (from..=to).contains(&seen));
         self.seen += usize::from(is_seen);
         let Some(parts) = parts.filter(|_| is_seen) else { return };

@@ -111,7 +111,7 @@ fn keys_reach_the_program_alone_and_are_seen_when_it_has_drawn() {
                 late += 1;
             } else if input.outcome != Some(Outcome::Merged) {
                 drawing += 1;
-                let (from, to) = (done.begin_ns + done.part_ns, done.drawn_ns.expect("it draws") + 2_000_000);
+                let (from, to) = (done.begin_ns + done.part_ns, done.finished_ns.expect("it draws") + 2_000_000);
                 let is_in_time = input.seen_ns.is_some_and(|seen| seen + 1_000 >= from && seen <= to);
                 in_time += usize::from(is_in_time);
                 if !is_in_time {

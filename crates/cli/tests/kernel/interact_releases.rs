@@ -57,7 +57,7 @@ fn a_press_and_its_release_are_each_seen_when_their_own_picture_is_drawn() {
             done.key != '-' && input.outcome != Some(Outcome::Merged) && !was_put_in_late(input)
         });
         let is_in_time = |input: &Interaction, done: &Done| {
-            let drawn_ns = done.drawn_ns.expect("it draws") + AROUND_NS;
+            let drawn_ns = done.finished_ns.expect("it draws") + AROUND_NS;
             input.seen_ns.is_some_and(|at| at + 1_000 >= done.begin_ns + done.part_ns && at <= drawn_ns)
         };
         for (input, done) in judged {

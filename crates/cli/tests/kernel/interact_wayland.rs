@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Whether the time at which an input is seen lies between the program's drawing and the compositor's report that it
 /// was shown.
 fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
-    let shown_ns = done.drawn_ns.expect("it draws");
+    let shown_ns = done.finished_ns.expect("it draws");
     input.seen_ns.is_some_and(|seen| seen + 1_000 >= done.begin_ns + done.part_ns && seen <= shown_ns)
 }
 

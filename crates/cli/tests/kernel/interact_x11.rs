@@ -22,7 +22,7 @@ fn is_seen_in_time(input: &Interaction, done: Done) -> bool {
     const AROUND_NS: u64 = 2_000_000;
     input.seen_ns.is_some_and(|seen| {
         seen >= done.begin_ns + done.part_ns - done.part_ns.min(1_000)
-            && seen <= done.drawn_ns.expect("it draws") + AROUND_NS
+            && seen <= done.finished_ns.expect("it draws") + AROUND_NS
     })
 }
 

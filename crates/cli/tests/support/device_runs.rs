@@ -1,5 +1,6 @@
 //! Runs of devices that a command cannot ask for: the kernel refuses callbacks, or the decoded signal is known.
 
+use crate::support::MAX_ATTEMPTS;
 use punctual_context::device::Wake;
 use punctual_device::Signal;
 use punctual_probe::Step;
@@ -81,7 +82,9 @@ pub(crate) fn decoding(
     let name = format!("{}-{}-{wake:?}-{without_taps}", device.signal.name(), context.replace([':', '/'], "-"));
     let plan = plan(device.spec, (context, wake), DeviceWork::Decode(device.signal));
     let plan = DeviceRunPlan { output: directory.join(name), without_taps, ..plan };
-    punctual_study::device::run(&plan, &mut |_| Step::Go)
+    // A device asks what its work takes before it begins: a host that has no CPU to give at that moment makes it too much.
+    let run = || punctual_study::device::run(&plan, &mut |_| Step::Go);
+    (1..MAX_ATTEMPTS).find_map(|_| run().ok()).map_or_else(run, Ok)
 }
 
 /// Returns how many bits came.

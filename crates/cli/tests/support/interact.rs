@@ -30,8 +30,8 @@ pub(crate) struct Done {
     pub(crate) key: char,
     pub(crate) begin_ns: u64,
     pub(crate) part_ns: u64,
-    /// With a window: when the server had drawn it.
-    pub(crate) drawn_ns: Option<u64>,
+    /// When the program had finished with it; with a window, when the server had drawn it.
+    pub(crate) finished_ns: Option<u64>,
 }
 
 pub(crate) fn done(log: &Path) -> Vec<Done> {
@@ -40,7 +40,7 @@ pub(crate) fn done(log: &Path) -> Vec<Done> {
         let mut words = line.split(' ');
         let key = words.next()?.chars().next()?;
         let mut number = || words.next().and_then(|word| word.parse().ok());
-        Some(Done { key, begin_ns: number()?, part_ns: number()?, drawn_ns: number() })
+        Some(Done { key, begin_ns: number()?, part_ns: number()?, finished_ns: number() })
     };
     text.lines().map(|one| line(one).expect("a whole line")).collect()
 }

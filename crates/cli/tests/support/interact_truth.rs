@@ -21,6 +21,8 @@ pub(crate) const KEYS: [(char, Option<(&str, &str)>); 8] = [
 const DISTURBED_NS: u64 = 100_000;
 /// How long the program works after it has answered an `s`.
 const SPELLING_NS: u64 = 20_000_000;
+/// A program that does nothing for this long, ten times what the recorder waits for, is done.
+const PAUSE_NS: u64 = 1_000_000;
 /// What timers took may differ by this much from what the program says.
 const TIMERS_NS: u64 = 1_000_000;
 
@@ -39,9 +41,14 @@ fn somebody_hidden_ran(parts: &[InteractionPart]) -> bool {
     parts.iter().any(|part| says(part, "a switch was not seen"))
 }
 
-/// Others kept the program from its CPU for so long that it was still busy when the next key came.
-fn has_no_end(input: &Interaction) -> bool {
-    input.busy_ns.is_none() && input.run_delay_ns.is_some_and(|delay| delay > SPELLING_NS)
+/// Others kept the program from its CPU for so long that it was still busy with this key, or nearly, when the next one came.
+fn has_no_end(input: &Interaction, done: Done) -> bool {
+    input.busy_ns.is_none() && done.finished_ns.is_some_and(|finished| finished + PAUSE_NS > input.end_ns)
+}
+
+/// The program was still busy with the key before when this one came.
+fn waited_for_another(input: &Interaction, before: Option<Done>) -> bool {
+    before.and_then(|before| before.finished_ns).is_some_and(|finished| finished > input.begin_ns)
 }
 
 /// What came of the inputs of one key.
@@ -162,15 +169,20 @@ pub(crate) fn judge_by_1996(tally: &mut Tally, input: &Interaction, done: Done) 
     }
 }
 
-/// Compares the parts of an input with what the program did for it.
-pub(crate) fn judge(tally: &mut Tally, input: &Interaction, parts: &[InteractionPart], done: Done) {
+/// Compares the parts of an input with what the program did for it, `before` which it did something for another.
+pub(crate) fn judge(
+    tally: &mut Tally,
+    input: &Interaction,
+    parts: &[InteractionPart],
+    (before, done): (Option<Done>, Done),
+) {
     let latency = input.latency_ns().expect("it was seen");
     assert_eq!(parts.iter().map(|part| part.ns).sum::<u64>(), latency, "parts add up: {input:?} {parts:?}");
     assert!(done.begin_ns >= input.begin_ns, "{input:?} {done:?}");
     let row = tally.by_key.entry(done.key).or_default();
     let (_, expected) = KEYS.iter().find(|(key, _)| *key == done.key).expect("a known key");
-    let is_cut_off = expected.is_none() && has_no_end(input);
-    if disturbed_ns(parts) > DISTURBED_NS || somebody_hidden_ran(parts) || is_cut_off {
+    let is_late = waited_for_another(input, before) || expected.is_none() && has_no_end(input, done);
+    if disturbed_ns(parts) > DISTURBED_NS || somebody_hidden_ran(parts) || is_late {
         tally.disturbed += 1;
         row.apart += 1;
         return;

@@ -248,7 +248,7 @@ impl Truth {
 /// Whether a key came before the last one was shown, or was not finished before the next one. `reached_ns` is when the
 /// last one was shown.
 fn is_overlapping(input: &Interaction, done: Done, reached_ns: &mut u64) -> bool {
-    let ended_ns = done.drawn_ns.expect("a whole line");
+    let ended_ns = done.finished_ns.expect("a whole line");
     let overlaps = *reached_ns > input.begin_ns || ended_ns > input.end_ns;
     *reached_ns = ended_ns;
     overlaps || input.outcome == Some(Outcome::Merged)
