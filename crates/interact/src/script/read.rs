@@ -29,6 +29,9 @@ const MAX_NAME: usize = 100;
 /// The silence to wait for, and the longest wait, if the script does not say.
 const QUIET: Quiet = Quiet { silence: Duration::from_millis(300), at_most: Duration::from_secs(10) };
 
+/// The longest part of a recorded pause that is left once the pointer is there: what was done before may move the window.
+const POINTED: Duration = Duration::from_millis(150);
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -302,13 +305,16 @@ fn step(source: &Source<'_>, spanned: &Spanned<WrittenStep>, pointer: &mut Spot)
     if let Some(at) = &step.at {
         let spot = Spot::parse(at.get_ref()).map_err(|what| source.wrong(&at.span(), what))?;
         if spot != *pointer {
-            // A person points first, and presses once there.
+            // A person points first, and presses a moment after that.
             *pointer = spot;
             let act = Act::Point(spot);
-            presses.insert(
-                0,
-                Press { kind: act.kind().to_owned(), act, after: step.pauses.as_ref().map(|_| Duration::ZERO) },
-            );
+            let after = presses.first_mut().and_then(|first| {
+                let whole = first.after?;
+                let rest = (whole / 2).min(POINTED);
+                first.after = Some(rest);
+                Some(whole - rest)
+            });
+            presses.insert(0, Press { kind: act.kind().to_owned(), act, after });
         }
     }
     Ok(Step::Inputs(presses))
@@ -421,6 +427,14 @@ times = 2
             [("click", "left"), ("pointer", "to 5 9"), ("click", "right"), ("scroll", "down"), ("scroll", "down")];
         assert_eq!(all, expected.map(|(kind, label)| (kind.to_owned(), label.to_owned())));
         assert_eq!(script.wants_window.as_deref(), Some("edit.toml:17:1"));
+        // The way there is a part of a recorded pause.
+        for (whole, parts) in [("900ms", [750, 150, 80]), ("0", [0, 0, 80]), ("60ms", [30, 30, 80])] {
+            let clicks = format!("click = \"left\"\nat = \"5 9\"\npauses = [\"{whole}\", \"80ms\"]");
+            let text = GOOD.replacen("key = \"ctrl-s\"\nas = \"save\"", &clicks, 1);
+            let script = Script::parse("edit.toml", &text).unwrap();
+            let pauses: Vec<u128> = script.presses().skip(3).map(|press| press.after.unwrap().as_millis()).collect();
+            assert_eq!(pauses, parts);
+        }
         assert_eq!(Script::parse("edit.toml", GOOD).unwrap().wants_window, None);
     }
 
