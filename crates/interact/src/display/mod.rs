@@ -24,7 +24,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use server::{PROGRAM, PROTOCOL, Server};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use windows::Windows;
+use windows::{Windows, within_border};
 use x11rb::connection::Connection;
 use x11rb::errors::{ConnectionError, ReplyOrIdError};
 use x11rb::protocol::Event;
@@ -87,10 +87,13 @@ impl Display {
                     is_drawn = true;
                 }
                 Event::CreateNotify(made) if made.parent == self.root => {
-                    let (place, size) = ((made.x, made.y), (made.width, made.height));
-                    self.windows.made(made.window, place, size, made.override_redirect);
+                    let place = within_border((made.x, made.y), made.border_width);
+                    self.windows.made(made.window, place, (made.width, made.height), made.override_redirect);
                 }
-                Event::ConfigureNotify(to) => self.windows.changed(to.window, (to.x, to.y), (to.width, to.height)),
+                Event::ConfigureNotify(to) => {
+                    let place = within_border((to.x, to.y), to.border_width);
+                    self.windows.changed(to.window, place, (to.width, to.height));
+                }
                 Event::MapNotify(mapped) => self.windows.mapped(mapped.window, mapped.override_redirect),
                 Event::UnmapNotify(unmapped) => self.windows.unmapped(unmapped.window),
                 Event::DestroyNotify(gone) => self.windows.gone(gone.window),

@@ -33,6 +33,12 @@ impl Window {
     }
 }
 
+/// The corner of what is within the border of a window, from that of the border.
+pub(super) fn within_border((x, y): (i16, i16), border: u16) -> (i16, i16) {
+    let border = i16::try_from(border).unwrap_or(i16::MAX);
+    (x.saturating_add(border), y.saturating_add(border))
+}
+
 /// All of them; the one that was shown last is the last.
 #[derive(Debug, Default)]
 pub(super) struct Windows(Vec<Window>);
@@ -98,6 +104,7 @@ mod tests {
         windows.changed(2, (10, 20), (200, 100));
         assert_eq!(current(&windows), Some(2));
         assert_eq!(windows.current().unwrap().on_screen(Spot::parse("50% -1").unwrap()), (110, 119));
+        assert_eq!(within_border((-3, 5), 2), (-1, 7));
         windows.unmapped(2);
         assert_eq!(current(&windows), Some(1));
         windows.gone(1);
