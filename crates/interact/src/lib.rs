@@ -8,7 +8,7 @@
 //! * [`think_wait`]: pure: the state machine of 1996 that tells thinking from waiting.
 //! * `kernel_tracing`: what looks into the kernel meanwhile.
 //! * `split`: what the time was spent on, by `punctual-blame`.
-//! * [`learn()`]: makes a script of what somebody types at a program.
+//! * [`learn()`], [`learn_in_window()`]: make a script of what somebody types at a program, or does in its windows.
 //! * [`attach()`]: a person's own use of a program that runs already, at a terminal or in a window.
 //! * `ledger`: the outcomes of inputs, written down as they end.
 //! * `code`: the functions that were at work for them.
@@ -38,7 +38,7 @@ pub mod track;
 mod typist;
 
 pub use attach::{AttachPlan, Target, attach};
-pub use learn::{LearnEnd, Learned, learn};
+pub use learn::{LearnEnd, Learned, NotLearned, learn, learn_attached, learn_in_window};
 pub use place::Via;
 pub use plan::{InteractError, InteractPlan, InteractProgress, PaceMode};
 pub use run::interact;

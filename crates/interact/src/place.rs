@@ -6,7 +6,7 @@ use crate::display::Display;
 use crate::display::shared::SharedDisplay;
 use crate::screen::Screen;
 use crate::script::{Press, Script};
-use crate::terminal::{Arrival, Terminal};
+use crate::terminal::{Arrival, LastWords, Terminal};
 use crate::track::{Input, Tracker};
 use punctual_kernel::Refused;
 use std::os::fd::BorrowedFd;
@@ -53,11 +53,8 @@ pub(crate) struct Place {
     /// What remains to be put in at a terminal.
     bytes: Vec<u8>,
     /// What the program in a window last said at its terminal.
-    last_words: Vec<u8>,
+    last_words: LastWords,
 }
-
-/// How much of what a program says is kept.
-const MAX_WORDS: usize = 4_096;
 
 impl Place {
     pub(crate) fn make(via: Via, script: &Script) -> Result<Place, Refused> {
@@ -68,7 +65,7 @@ impl Place {
             Via::UsersWindow => Some(Box::new(SharedDisplay::open(script)?)),
             Via::Wayland => Some(Box::new(Compositor::start(script)?)),
         };
-        Ok(Place { terminal, display, bytes: Vec::new(), last_words: Vec::new() })
+        Ok(Place { terminal, display, bytes: Vec::new(), last_words: LastWords::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -114,9 +111,7 @@ impl Place {
 
     /// What the program last said, if it has a window, or should have one.
     pub(crate) fn last_words(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.last_words);
-        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-        Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
+        self.last_words.last()
     }
 
     /// Waits this long for output, and takes it; `None` if none came.
@@ -124,11 +119,7 @@ impl Place {
         let Some(display) = &mut self.display else { return Ok(self.terminal.listen(patience)) };
         let listened = display.listen(self.terminal.near(), patience);
         let arrival = unless_gone(display.as_mut(), listened)?;
-        if self.terminal.listen(Duration::ZERO).is_some() {
-            self.last_words.extend_from_slice(self.terminal.heard());
-            let too_many = self.last_words.len().saturating_sub(MAX_WORDS);
-            self.last_words.drain(..too_many);
-        }
+        self.last_words.take(&mut self.terminal);
         Ok(arrival)
     }
 

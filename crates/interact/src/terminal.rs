@@ -118,6 +118,31 @@ impl Terminal {
     }
 }
 
+/// What a program in a window last said at its terminal.
+#[derive(Debug, Default)]
+pub(crate) struct LastWords(Vec<u8>);
+
+/// How much of what a program says is kept.
+const MAX_WORDS: usize = 4_096;
+
+impl LastWords {
+    /// Takes what it has said since, if anything: if nobody did, it would wait for that.
+    pub(crate) fn take(&mut self, terminal: &mut Terminal) {
+        if terminal.listen(Duration::ZERO).is_some() {
+            self.0.extend_from_slice(terminal.heard());
+            let too_many = self.0.len().saturating_sub(MAX_WORDS);
+            self.0.drain(..too_many);
+        }
+    }
+
+    /// The last line.
+    pub(crate) fn last(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.0);
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(line.chars().filter(|letter| !letter.is_control()).take(200).collect())
+    }
+}
+
 /// The program, with the guard that ends it and all that it starts.
 pub(crate) struct Program {
     guard: Guard,

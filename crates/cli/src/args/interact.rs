@@ -77,11 +77,11 @@ pub(crate) struct InteractArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum InteractCommand {
-    /// Make a script of what you type into a program
+    /// Make a script of what you type into a program, or do in its window
     ///
-    /// It passes your terminal on to the program and keeps keys and pauses.
+    /// It passes your terminal on to the program, or starts it on your X display, and keeps keys, clicks, scrolls and pauses.
     #[command(
-        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn -- bash --norc\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too. What is typed while the terminal's echo is off, as for a password, is not kept: the answer says how many keys that was. A program that reads single keys and prints stars for a password looks like an editor: its keys are kept, so type no password into it."
+        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn --via x11 -o edit.toml -- mousepad\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too; in a window, Ctrl-C in the terminal ends both. What is typed while a terminal's echo is off is not kept. A program that shows stars for a password, or a window, cannot be told from an editor: type no password into it."
     )]
     Learn(LearnArguments),
     /// Install what a script is for, after asking
@@ -98,12 +98,26 @@ pub(crate) enum InteractCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct LearnArguments {
+    /// Where you use the program
+    #[arg(long, value_enum, default_value = "pty")]
+    pub(crate) via: LearnPlace,
+    /// With --via x11, a program that runs, by its process or name, instead of one to start
+    #[arg(long, value_name = "PID|COMM", conflicts_with = "program")]
+    pub(crate) attach: Option<String>,
     /// The script to write [default: learned-DATE-TIME.toml in the current directory]
     #[arg(short, long, value_name = "FILE.toml")]
     pub(crate) output: Option<PathBuf>,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present = "attach", value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LearnPlace {
+    /// At your terminal
+    Pty,
+    /// In a window on your own display (DISPLAY)
+    X11,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -27,7 +27,7 @@ pub(crate) use compare::{CompareArguments, MeasuringArguments, Settings, SideOpt
 pub(crate) use export::ExportArguments;
 pub(crate) use follow::FollowArguments;
 pub(crate) use idle::{IdleArguments, IdlePolicy};
-pub(crate) use interact::{InteractArguments, InteractCommand, LearnArguments, PaceName, PlaceName};
+pub(crate) use interact::{InteractArguments, InteractCommand, LearnArguments, LearnPlace, PaceName, PlaceName};
 pub(crate) use load::{BusyArguments, LoadArguments, LoadCommand, LoadRunArguments};
 pub(crate) use sim::{SimArguments, SimCommand, SimRunArguments, SimTimelineArguments, SimWhatifArguments};
 pub(crate) use threads::{PolicyName, ThreadArguments, ViaName};

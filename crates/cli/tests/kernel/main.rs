@@ -18,6 +18,7 @@ mod interact_code;
 mod interact_display;
 mod interact_emulator;
 mod interact_learn;
+mod interact_learn_window;
 mod interact_releases;
 mod interact_toolkit;
 mod interact_wayland;

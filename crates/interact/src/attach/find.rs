@@ -123,12 +123,12 @@ impl Target {
     }
 
     /// The display on which it shows a window, if it does.
-    pub(super) fn display(&self) -> Option<&UsersDisplay> {
+    pub(crate) fn display(&self) -> Option<&UsersDisplay> {
         self.display.as_ref()
     }
 
     /// Whether it is still there.
-    pub(super) fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         StatLine::of_process(self.pid).is_some_and(|now| !now.has_ended() && now.started() == Some(self.started))
     }
 

@@ -11,9 +11,10 @@ pub(crate) mod keyboard;
 mod server;
 pub(crate) mod shared;
 mod socket;
+pub(crate) mod told;
 pub(crate) mod users;
-mod windows;
-mod xtest;
+pub(crate) mod windows;
+pub(crate) mod xtest;
 
 use crate::screen::Screen;
 use crate::script::{Act, MIDDLE, Script};
@@ -177,7 +178,7 @@ impl Screen for Display {
 }
 
 /// What keeps a program from another display, and from an instance of itself that runs already.
-fn only_this_display() -> impl Iterator<Item = (String, String)> {
+pub(crate) fn only_this_display() -> impl Iterator<Item = (String, String)> {
     let pairs = [
         ("WAYLAND_DISPLAY", ""),
         ("XDG_SESSION_TYPE", "x11"),

@@ -46,10 +46,16 @@ pub(super) fn fake(connection: &RustConnection, root: u32, fake_inputs: &[FakeIn
 
 /// The server's keyboard.
 pub(super) fn keyboard(connection: &RustConnection) -> Result<Keyboard, ReplyError> {
+    let (first, symbols_each, symbols) = symbols(connection)?;
+    Ok(Keyboard::new(first, usize::from(symbols_each), &symbols))
+}
+
+/// What its keys stand for: the first key, how many symbols each has, and those.
+pub(crate) fn symbols(connection: &RustConnection) -> Result<(u8, u8, Vec<u32>), ReplyError> {
     let setup = connection.setup();
     let (first, count) = (setup.min_keycode, setup.max_keycode - setup.min_keycode + 1);
     let mapping = connection.get_keyboard_mapping(first, count)?.reply()?;
-    Ok(Keyboard::new(first, usize::from(mapping.keysyms_per_keycode), &mapping.keysyms))
+    Ok((first, mapping.keysyms_per_keycode, mapping.keysyms))
 }
 
 /// The symbols that a script types.

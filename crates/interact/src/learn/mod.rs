@@ -1,10 +1,14 @@
-//! Passes somebody's terminal on to a program, and makes a script of what they type.
+//! Makes a script of what somebody types at a program, or of what they type, click and scroll in its window.
 
 mod own_terminal;
 mod typed;
+mod window;
 mod write;
 
+pub use window::{learn_attached, learn_in_window};
+
 use crate::plan::InteractError;
+use crate::script::{Act, MAX_INPUTS};
 use crate::terminal::{Program, Terminal};
 use own_terminal::OwnTerminal;
 use punctual_kernel::capabilities::find_program;
@@ -13,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use typed::{Typed, TypedReader};
-use write::{Happened, Heading, script};
+use write::{Happened, Heading, Size, script};
 
 /// How often everything else is attended to.
 const ROUND: Duration = Duration::from_millis(20);
@@ -21,6 +25,8 @@ const ROUND: Duration = Duration::from_millis(20);
 const TOGETHER_NS: u64 = 50_000_000;
 /// How long to wait for a program's last output.
 const LAST_WORDS: Duration = Duration::from_millis(20);
+/// How much is kept; a script has fewer inputs.
+const MAX_HAPPENED: usize = MAX_INPUTS as usize;
 /// How many keys without a name are named in the answer.
 const MAX_NAMELESS: usize = 8;
 
@@ -38,13 +44,22 @@ pub enum LearnEnd {
 /// What was learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learned {
-    /// The script; `None` if no key was pressed that it can contain.
+    /// The script; `None` if nothing was done that it can contain.
     pub script: Option<String>,
     /// Keys in it.
     pub keys: u64,
+    /// Clicks in it, of which a double click is two.
+    pub clicks: u64,
+    /// Turns of the wheel in it, each by a notch.
+    pub scrolls: u64,
     /// Keys that were left out because the terminal's echo was off.
     pub left_out: u64,
-    /// Keys for which scripts have no name, as the terminal sent them; the first few.
+    /// What was done in windows and is not in it.
+    pub not_learned: NotLearned,
+    /// What there was no room for: a script has a greatest length.
+    pub too_many: u64,
+    /// Keys for which scripts have no name, as the terminal sent them, in a window what was held and the key's symbol; the
+    /// first few.
     pub nameless: Vec<String>,
     /// How many of those there were.
     pub nameless_keys: u64,
@@ -52,6 +67,27 @@ pub struct Learned {
     pub lasted_ns: u64,
     /// Why it is over.
     pub end: LearnEnd,
+}
+
+/// What somebody did with keyboard and mouse that is not in the script, how often.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NotLearned {
+    /// A button went down in one place and came up in another.
+    pub drags: u64,
+    /// The pointer stopped on the program, and nothing was clicked there.
+    pub hovers: u64,
+    /// A click, or a turn of the wheel, while Shift, Control, Alt or Super was held.
+    pub with_key_held: u64,
+    /// A button other than the first three and the wheel.
+    pub other_buttons: u64,
+    /// In a window of the program other than the one that was shown last: scripts know that one.
+    pub other_windows: u64,
+    /// On the program, but beside that window, as in a menu that reaches beyond it.
+    pub beside: u64,
+    /// In other programs, or nobody took it.
+    pub elsewhere: u64,
+    /// It came too fast to be taken.
+    pub lost: u64,
 }
 
 /// Passes the terminal of this process on to a program until that ends, or `is_asked` says so, and learns what is
@@ -180,7 +216,10 @@ struct Listener {
     reader: TypedReader,
     happened: Vec<Happened>,
     nameless: Vec<String>,
-    counts: (u64, u64, u64),
+    /// Keys left out, and those without a name.
+    counts: (u64, u64),
+    /// Keys for which there was no room.
+    too_many: u64,
     began_ns: u64,
     /// When something was last typed; before that, when the program put something out.
     last_ns: u64,
@@ -197,7 +236,8 @@ impl Listener {
             reader: TypedReader::default(),
             happened: Vec::new(),
             nameless: Vec::new(),
-            counts: (0, 0, 0),
+            counts: (0, 0),
+            too_many: 0,
             began_ns: now_ns,
             last_ns: now_ns,
             is_typed: false,
@@ -223,13 +263,15 @@ impl Listener {
     fn left_out(&mut self, bytes: &[u8], now_ns: u64) {
         self.nothing_more();
         let count = bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64;
-        self.counts.1 += count;
+        self.counts.0 += count;
         let took = Duration::from_nanos(now_ns.saturating_sub(self.last_ns));
+        let is_full = self.happened.len() >= MAX_HAPPENED;
         match self.happened.last_mut().filter(|_| self.hidden_ns.is_some()) {
             Some(Happened::LeftOut { keys, took: all }) => {
                 *keys += count;
                 *all += took;
             }
+            _ if is_full => {}
             _ => self.happened.push(Happened::LeftOut { keys: count, took }),
         }
         (self.hidden_ns, self.is_typed) = (Some(now_ns), true);
@@ -239,14 +281,14 @@ impl Listener {
     fn note(&mut self, typed: Vec<Typed>, at_ns: u64) {
         for one in typed {
             match one {
+                Typed::Key(_) if self.happened.len() >= MAX_HAPPENED => self.too_many += 1,
                 Typed::Key(name) => {
                     let pause = Duration::from_nanos(at_ns.saturating_sub(self.last_ns));
                     self.happened.push(Happened::Key { name, pause });
                     (self.last_ns, self.is_typed) = (at_ns, true);
-                    self.counts.0 += 1;
                 }
                 Typed::Nameless(bytes) => {
-                    self.counts.2 += 1;
+                    self.counts.1 += 1;
                     if self.nameless.len() < MAX_NAMELESS {
                         self.nameless.push(bytes.escape_ascii().to_string().chars().take(40).collect());
                     }
@@ -277,13 +319,37 @@ impl Listener {
     }
 
     fn learned(self, program: &str, size: (u16, u16), end: LearnEnd) -> Learned {
-        let (keys, left_out, nameless_keys) = self.counts;
+        let (left_out, nameless_keys) = self.counts;
         let lasted_ns = self.now_ns.saturating_sub(self.began_ns);
-        let short: String = program.chars().filter(|letter| !letter.is_control()).take(60).collect();
-        let about = format!("learned from {} s of somebody's use of {short}", lasted_ns / 1_000_000_000);
-        let heading = Heading { name: &format!("{short}, learned"), about: &about, size };
-        let script = (keys > 0).then(|| script(&heading, &self.happened));
-        Learned { script, keys, left_out, nameless: self.nameless, nameless_keys, lasted_ns, end }
+        let learned = written(program, Size::Terminal(size), &self.happened, lasted_ns, end);
+        let too_many = learned.too_many + self.too_many;
+        Learned { left_out, nameless: self.nameless, nameless_keys, too_many, ..learned }
+    }
+}
+
+/// The script of what happened, and what is in it.
+fn written(program: &str, size: Size, happened: &[Happened], lasted_ns: u64, end: LearnEnd) -> Learned {
+    let short: String = program.chars().filter(|letter| !letter.is_control()).take(60).collect();
+    let about = format!("learned from {} s of somebody's use of {short}", lasted_ns / 1_000_000_000);
+    let (text, kept) = script(&Heading { name: &format!("{short}, learned"), about: &about, size }, happened);
+    let (inside, outside) = happened.split_at(kept);
+    let is_input = |one: &&Happened| matches!(one, Happened::Key { .. } | Happened::Mouse { .. });
+    let count = |is_one: &dyn Fn(&Happened) -> bool| inside.iter().filter(|one| is_one(one)).count() as u64;
+    let keys = count(&|one| matches!(one, Happened::Key { .. }));
+    let clicks = count(&|one| matches!(one, Happened::Mouse { act: Act::Click(_), .. }));
+    let scrolls = count(&|one| matches!(one, Happened::Mouse { act: Act::Scroll(_), .. }));
+    Learned {
+        script: (keys + clicks + scrolls > 0).then_some(text),
+        keys,
+        clicks,
+        scrolls,
+        left_out: 0,
+        not_learned: NotLearned::default(),
+        too_many: outside.iter().filter(is_input).count() as u64,
+        nameless: Vec::new(),
+        nameless_keys: 0,
+        lasted_ns,
+        end,
     }
 }
 
@@ -312,6 +378,7 @@ mod tests {
             .map(|one| match one {
                 Happened::Key { name, pause } => (name.clone(), pause.as_millis()),
                 Happened::LeftOut { keys, took } => (format!("{keys} left out"), took.as_millis()),
+                other => panic!("{other:?}"),
             })
             .collect();
         let expected = [("a", 300), ("escape", 200), ("up", 300), ("7 left out", 400), ("b", 300)];

@@ -29,6 +29,8 @@ pub struct Stroke {
 /// With a symbol of the table: Control or Shift is held.
 const CONTROL: u32 = 1 << 30;
 const SHIFTED: u32 = 1 << 29;
+/// In the symbols of characters beyond Latin-1.
+const LETTER: u32 = 1 << 24;
 
 impl Stroke {
     fn of(symbol: u32) -> Stroke {
@@ -39,7 +41,7 @@ impl Stroke {
     /// For a character: those of Latin-1 are their own symbols, others have this bit.
     fn of_letter(letter: char) -> Stroke {
         let number = u32::from(letter);
-        Stroke::of(if number < 0x100 { number } else { 1 << 24 | number })
+        Stroke::of(if number < 0x100 { number } else { LETTER | number })
     }
 }
 
@@ -121,6 +123,23 @@ pub fn key(name: &str) -> Result<Key, String> {
     ))
 }
 
+/// The name of the key of a stroke, if scripts have one: the reverse of [`key`].
+pub(crate) fn name_of(stroke: Stroke) -> Option<String> {
+    if stroke.alt {
+        let name = format!("alt-{}", name_of(Stroke { alt: false, ..stroke })?);
+        return key(&name).is_ok_and(|key| key.stroke == stroke).then_some(name);
+    }
+    let bare = Stroke::of(stroke.symbol);
+    let of = |wanted: Stroke| NAMED.iter().find(|(.., symbol)| Stroke::of(*symbol) == wanted).map(|(name, ..)| *name);
+    let letter = char::from_u32(stroke.symbol & !LETTER).filter(|letter| Stroke::of_letter(*letter) == bare);
+    let letter = letter.filter(|letter| !letter.is_control()).map(String::from);
+    let base = of(bare).map(str::to_owned).or(letter)?;
+    let held = [(stroke.control, "ctrl-"), (stroke.shift, "shift-")];
+    let held: String = held.into_iter().filter(|(is_held, _)| *is_held).map(|(_, name)| name).collect();
+    let name = of(stroke).map_or_else(|| held + &base, str::to_owned);
+    key(&name).is_ok_and(|key| key.stroke == stroke).then_some(name)
+}
+
 /// Control, or Shift, held with a key that has no character, as xterm sends it.
 fn held_with(name: &str) -> Option<Key> {
     let held = [("shift-", '2'), ("ctrl-", '5')];
@@ -189,6 +208,14 @@ mod tests {
         assert_eq!(stroke("ctrl-s"), (0x73, false, true, false));
         assert_eq!(stroke("alt-page-down"), (0xff56, false, false, true));
         assert_eq!(stroke("back-tab"), (0xff09, true, false, false));
+        let names = NAMED.map(|(name, ..)| name).into_iter();
+        for name in
+            names.chain(["a", "A", "ä", "€", "ctrl-s", "shift-up", "ctrl-page-down", "alt-x", "alt-left", "alt-A"])
+        {
+            assert_eq!(name_of(key(name).unwrap().stroke).as_deref(), Some(name));
+        }
+        let nameless = Stroke { shift: true, ..key("ctrl-s").unwrap().stroke };
+        assert_eq!((name_of(nameless), name_of(Stroke::of(0xfe51)), name_of(Stroke::of(7))), (None, None, None));
         for wrong in ["", "ab", "ctrl-1", "alt-alt-x", "\u{7}", "pagedown"] {
             assert!(key(wrong).unwrap_err().contains("page-down"), "{wrong}");
         }

@@ -28,9 +28,11 @@ mod pointer;
 mod read;
 mod shipped;
 
+pub(crate) use keys::name_of;
 pub use keys::{Key, Stroke, key, typed};
 pub use pace::Pace;
 pub use pointer::{Act, Button, Direction, Length, MIDDLE, PRESS, RELEASE, Spot};
+pub(crate) use read::MAX_BYTES;
 pub use read::ScriptError;
 pub use shipped::{default_for, names, shipped};
 

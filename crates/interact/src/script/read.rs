@@ -21,7 +21,7 @@ impl ScriptError {
 }
 
 /// A longer file is no script.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// No pause or wait is longer than this.
 const MAX_TIME: Duration = Duration::from_secs(3_600);
 /// Names are no longer than this, characters.

@@ -6,18 +6,72 @@ use punctual_recording::{agreeing, counted};
 use serde::Serialize;
 use std::path::Path;
 
+/// At a terminal.
+const PTY: &str = "pty";
+
+/// What somebody did in windows that is not in the script, how often.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotLearned {
+    /// A button went down in one place and came up in another.
+    pub drags: u64,
+    /// The pointer stopped on the program, and nothing was clicked there.
+    pub hovers: u64,
+    /// A click, or a turn of the wheel, while Shift, Control, Alt or Super was held.
+    pub with_key_held: u64,
+    /// A button other than the first three and the wheel.
+    pub other_buttons: u64,
+    /// In a window of the program other than the one that was shown last.
+    pub other_windows: u64,
+    /// On the program, but beside that window.
+    pub beside: u64,
+    /// In other programs, or nobody took it.
+    pub elsewhere: u64,
+    /// It came too fast to be taken.
+    pub lost: u64,
+}
+
+impl NotLearned {
+    /// In words; `None` if there was nothing.
+    fn told(&self) -> Option<String> {
+        let all = [
+            (self.drags, "drag", ""),
+            (self.hovers, "stop", " of the pointer without a click"),
+            (self.with_key_held, "click", " with a key held"),
+            (self.other_buttons, "click", " of another button"),
+            (self.other_windows, "input", " to a window of the program other than the one shown last"),
+            (self.beside, "input", " beside the window shown last"),
+            (self.elsewhere, "input", " to other programs, or that nobody took"),
+            (self.lost, "report", " that came too fast"),
+        ];
+        let all = all.into_iter().filter(|(count, ..)| *count > 0);
+        let told: Vec<String> = all.map(|(count, what, which)| format!("{}{which}", counted(count, what))).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
 /// What was counted while learning somebody's use of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
     /// The program and its arguments.
     pub program: &'a [String],
+    /// Where it was used, as `--via` has it.
+    pub via: &'static str,
     /// Keys in the script.
     pub keys: u64,
+    /// Clicks in it.
+    pub clicks: u64,
+    /// Turns of the wheel in it, each by a notch.
+    pub scrolls: u64,
+    /// What was done in windows and is not in it.
+    pub not_learned: NotLearned,
+    /// What there was no room for in a script.
+    pub too_many: u64,
     /// Keys that were left out because the terminal's echo was off.
     pub left_out: u64,
     /// Keys for which scripts have no name, and the first few as the terminal sent them.
     pub nameless_keys: u64,
-    /// The first few of those, as the terminal sent them.
+    /// The first few of those, as the terminal sent them; in a window, what was held and the key's symbol.
     pub nameless: &'a [String],
     /// How long it took, ns.
     pub lasted_ns: u64,
@@ -37,12 +91,21 @@ pub struct LearnAnswer<'a> {
     /// The script; none was written if nothing was typed.
     script: Option<&'a Path>,
     program: &'a [String],
+    /// `pty`, or `x11` for windows.
+    via: &'static str,
     keys: u64,
+    clicks: u64,
+    /// Turns of the wheel, each by a notch.
+    scrolls: u64,
+    /// What was done in windows and is not in the script.
+    not_learned: NotLearned,
+    /// Keys, clicks and turns for which there was no room: a script has a greatest length.
+    too_many: u64,
     /// Keys that were left out because the terminal's echo was off, as for a password.
     left_out: u64,
     /// Keys for which scripts have no name.
     nameless_keys: u64,
-    /// The first few of those, as the terminal sent them.
+    /// The first few of those, as the terminal sent them; in a window, what was held and the key's symbol.
     nameless: &'a [String],
     lasted_ns: u64,
     program_exit_code: Option<i32>,
@@ -58,15 +121,21 @@ impl<'a> LearnAnswer<'a> {
         let words = session.program.iter().map(|word| crate::layout::shell_word(word)).collect::<Vec<_>>().join(" ");
         let next = script.map(|script| {
             let script = crate::layout::shell_word(&script.display().to_string());
-            format!("sudo punctual interact --script {script} --pace recorded -- {words}")
+            let via = if session.via == PTY { String::new() } else { format!("--via {} ", session.via) };
+            format!("sudo punctual interact {via}--script {script} --pace recorded -- {words}")
         });
         LearnAnswer {
             schema: "punctual.learn/1",
-            verdict: learned_verdict(session.keys, session.lasted_ns, script),
+            verdict: learned_verdict([session.keys, session.clicks, session.scrolls], session.lasted_ns, script),
             exit_code: u8::from(script.is_none()),
             script,
             program: session.program,
+            via: session.via,
             keys: session.keys,
+            clicks: session.clicks,
+            scrolls: session.scrolls,
+            not_learned: session.not_learned,
+            too_many: session.too_many,
             left_out: session.left_out,
             nameless_keys: session.nameless_keys,
             nameless: session.nameless,
@@ -107,6 +176,11 @@ fn warnings(session: &Session<'_>) -> Vec<String> {
         let sent = session.nameless.join(" ");
         lines.push(format!("{keys} {were} left out that scripts cannot name: {sent}"));
     }
+    lines.extend(session.not_learned.told().map(|told| format!("not in the script: {told}")));
+    if session.too_many > 0 {
+        let (inputs, were) = (counted(session.too_many, "input"), agreeing(session.too_many, "was", "were"));
+        lines.push(format!("{inputs} at the end {were} left out: a script has no room for more"));
+    }
     if session.is_cut_off {
         lines.push("the session was cut off before the program ended".to_owned());
     }
@@ -128,7 +202,12 @@ mod tests {
         let program = ["vim".to_owned(), "my file".to_owned()];
         let session = Session {
             program: &program,
+            via: "pty",
             keys: 1,
+            clicks: 0,
+            scrolls: 0,
+            not_learned: NotLearned::default(),
+            too_many: 0,
             left_out: 9,
             nameless_keys: 1,
             nameless: &["\\x1b[1;6A".to_owned()],
@@ -140,6 +219,14 @@ mod tests {
         assert!(text.starts_with("Learned 1 key in 2.00 s, into "), "{text}");
         assert!(text.contains("9 keys were left out and not kept"), "{text}");
         assert!(text.contains("--script 'a b.toml' --pace recorded -- vim 'my file'`"), "{text}");
+        let not_learned = NotLearned { drags: 2, with_key_held: 1, ..NotLearned::default() };
+        let window =
+            Session { via: "x11", clicks: 3, scrolls: 1, not_learned, too_many: 1, is_cut_off: true, ..session };
+        let text = LearnAnswer::new(&window, Some(Path::new("w.toml"))).text();
+        assert!(text.starts_with("Learned 1 key, 3 clicks and 1 scroll in 2.00 s, into w.toml."), "{text}");
+        assert!(text.contains("note: not in the script: 2 drags; 1 click with a key held\n"), "{text}");
+        assert!(text.contains("1 input at the end was left out"), "{text}");
+        assert!(text.contains("interact --via x11 --script w.toml --pace recorded -- vim"), "{text}");
         let none = LearnAnswer::new(&Session { keys: 0, ..session }, None);
         assert_eq!((none.code(), none.next.as_ref()), (1, None));
     }

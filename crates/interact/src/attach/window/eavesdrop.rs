@@ -3,6 +3,7 @@
 
 use super::presses::{Press, Pressed};
 use crate::display::clients::{Client, MAX_WINDOWS, clients_of, windows_of};
+use crate::display::told::{EVENT_BYTES, FROM_SERVER, Told};
 use crate::display::users::UsersDisplay;
 use punctual_kernel::clock;
 use std::collections::HashSet;
@@ -18,12 +19,6 @@ use x11rb::protocol::xproto::{
     MapState, WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
-
-/// The length of an event of the core protocol, and how much of a longer one is recorded, bytes.
-const EVENT_BYTES: usize = 32;
-/// Of the events of XInput 2.
-const XI_KEY_PRESS: u16 = 2;
-const XI_BUTTON_PRESS: u16 = 4;
 
 /// How many events are taken at once: programs may make and remove windows, and draw, without end.
 const MAX_AT_ONCE: usize = 10_000;
@@ -177,8 +172,6 @@ fn hear(recorder: &RustConnection, context: u32, input_extension: Option<u8>, pr
 
 /// What was pressed, from what the server has told; `input_extension` is the number of XInput's events.
 fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64) -> Vec<Press> {
-    /// What a server sends to a client.
-    const FROM_SERVER: u8 = 0;
     if reply.category != FROM_SERVER || reply.client_swapped {
         return Vec::new();
     }
@@ -186,21 +179,14 @@ fn pressed(reply: &EnableContextReply, input_extension: Option<u8>, told_ns: u64
     whole.iter().filter_map(|event| one_pressed(event, input_extension, told_ns)).collect()
 }
 
-fn one_pressed(event: &[u8], input_extension: Option<u8>, told_ns: u64) -> Option<Press> {
-    let word = |at: usize| event.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
-    let half = |at: usize| event.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
-    // The highest bit: another program has sent it.
-    let (what, time_ms) = match event[0] & 0x7f {
-        KEY_PRESS_EVENT => (Pressed::Key, word(4)?),
-        BUTTON_PRESS_EVENT => (Pressed::Button(event[1].into()), word(4)?),
-        GE_GENERIC_EVENT if Some(event[1]) == input_extension => match half(8)? {
-            XI_KEY_PRESS => (Pressed::Key, word(12)?),
-            XI_BUTTON_PRESS => (Pressed::Button(word(16)?), word(12)?),
-            _ => return None,
-        },
+fn one_pressed(event: &[u8; EVENT_BYTES], input_extension: Option<u8>, told_ns: u64) -> Option<Press> {
+    let told = Told::of(event, input_extension)?;
+    let what = match told.kind {
+        KEY_PRESS_EVENT => Pressed::Key,
+        BUTTON_PRESS_EVENT => Pressed::Button(told.detail),
         _ => return None,
     };
-    Some(Press { what, time_ms, told_ns })
+    Some(Press { what, time_ms: told.time_ms, told_ns })
 }
 
 #[cfg(test)]

@@ -153,11 +153,22 @@ impl InteractReport<'_> {
     }
 }
 
-/// Of a person's use of a program that was learned: so many keys in so long a time, ns, and where the script is.
-pub(crate) fn learned_verdict(keys: u64, lasted_ns: u64, script: Option<&Path>) -> String {
+/// Of a person's use of a program that was learned: so many keys, clicks and turns of the wheel in so long a time, ns, and
+/// where the script is.
+pub(crate) fn learned_verdict(done: [u64; 3], lasted_ns: u64, script: Option<&Path>) -> String {
     let lasted = format_ns(lasted_ns);
-    match script {
-        Some(script) => format!("Learned {} in {lasted}, into {}.", counted(keys, "key"), printable_path(script)),
-        None => format!("Nothing was typed in {lasted} that a script can contain: none was written."),
+    let Some(script) = script else {
+        return format!("Nothing was done in {lasted} that a script can contain: none was written.");
+    };
+    let told = done.into_iter().zip(["key", "click", "scroll"]).filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, what)| counted(count, what)).collect();
+    format!("Learned {} in {lasted}, into {}.", listed(&told), printable_path(script))
+}
+
+/// `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
     }
 }
