@@ -29,7 +29,7 @@ pub(crate) fn periods(run: &Run, name: &str) -> OfRun {
         may_be_more: found.may_be_more,
         // No period is hidden: one without a wakeup began within a cycle, or its wakeup was not seen. That the number of wakeups not
         // seen is that of such periods is an assumption: some of these may have come within a cycle. Only those that went by while
-        // a thread was not seen at all, at either end of the recording, are in no count.
+        // a thread was not seen to do its cycles at all, as at either end of the recording, are in no count.
         hidden: (sum.without_sleep == 0 && !sum.is_partly_seen()).then_some(0),
         without_sleep: sum.without_sleep,
         exposure: found.all,
@@ -77,6 +77,13 @@ pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<Stri
             format_ns(most_ns)
         )
     });
+    let signalled = some(|count| count.signalled_ns).map(|(runs, most_ns)| {
+        format!(
+            "for up to {}, in {runs}, only timers that send signals woke {name}, which otherwise waits for its next cycle: their handlers may have run while a \
+             cycle went on, and it may have been too late more often than was counted",
+            format_ns(most_ns)
+        )
+    });
     let threads = counts.iter().fold(0_u64, |threads, count| threads.saturating_add(count.without_sleep));
     let unslept = (threads > 0).then(|| {
         format!(
@@ -85,7 +92,7 @@ pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<Stri
             agreeing(threads, "it", "them")
         )
     });
-    [silent, late_seen, unslept].into_iter().flatten().map(|note| format!("{label}: {note}")).collect()
+    [silent, late_seen, signalled, unslept].into_iter().flatten().map(|note| format!("{label}: {note}")).collect()
 }
 
 fn sum(run: &Run, name: &str) -> CycleCount {
@@ -156,6 +163,15 @@ mod tests {
                  been too late more often than was counted",
                 "B: robot-ctl was first seen to wake up to 40.0 ms after 1 run had begun: until then it may have been too late more often than \
                  was counted"
+            ]
+        );
+        let mut signalled = runs(3, 0, true);
+        signalled[1].cycles.values_mut().for_each(|count| count.signalled_ns = 2_160_000_000);
+        assert_eq!(
+            notes_on_unseen("B", &signalled, "robot-ctl"),
+            [
+                "B: for up to 2.16 s, in 1 run, only timers that send signals woke robot-ctl, which otherwise waits for its next cycle: their handlers may \
+                 have run while a cycle went on, and it may have been too late more often than was counted"
             ]
         );
         let [unslept] = &notes_on_unseen("A", &runs(3, 800, true), "robot-ctl")[..] else { panic!() };

@@ -401,6 +401,35 @@ while True: pass
     assert!(last.executed_ns.is_some() && last.stage(Stage::Response) > Some(100_000_000), "{last:?}");
 }
 
+/// Thirty cycles of 0.1 s, and then a wait for something that does not come.
+const WAITS: &str = "\
+import signal, sys, time
+print('here', flush=True)
+sys.stdin.read(1)
+for _ in range(30): time.sleep(0.1)
+signal.pause()
+";
+
+#[test]
+fn a_loop_that_is_killed_as_it_waits_was_not_seen_at_its_end() {
+    requires!("killing a thread", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(WAITS, &[]);
+    program.ready();
+    let words = ["-q", "-D", "60s", "--pid", &program.id(), "--period", "100ms", "--json", "-o", "a.punctual"];
+    let child = start(directory.path(), &[&["record"], &words[..]].concat());
+    support::wait_until_it_measures(&directory.path().join("a.punctual"));
+    program.go();
+    // Three seconds of cycles, and two in which it hangs.
+    std::thread::sleep(Duration::from_secs(5));
+    support::signal(&program.0, libc::SIGKILL);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let cycles = json(&output)["cycles"][0].clone();
+    assert!(cycles["silent_ns"].as_u64() > Some(1_000_000_000), "{cycles}");
+    assert_eq!(cycles["may_be_more"], true, "{cycles}");
+}
+
 #[test]
 fn a_stop_in_a_sleep_is_no_work_of_the_cycle_before() {
     requires!("stopping a thread", "BPF", "BTF", "kernel's thread ids", "unshifted clock");

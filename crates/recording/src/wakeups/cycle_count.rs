@@ -49,6 +49,9 @@ pub struct CycleCount {
     /// The longest time, ns, from when a recording began that had not started the loop until a thread of it was first seen to wake, if that is more than two
     /// periods; 0 if there is none. What such a thread does before its first sleep is not seen: a cycle may have gone on all the time.
     pub late_seen_ns: u64,
+    /// The longest time, ns, in which timers that send signals were all of its own that woke a thread, if that is more than two periods and timers for which
+    /// it waits had woken it about once in each; 0 if there is none. Handlers of these signals may have run while a cycle went on.
+    pub signalled_ns: u64,
     /// The shortest time, ns, from when one cycle was due until the next was, where no grid shows when they are and it is much less than a period; 0 elsewhere.
     /// A stretch that is longer may be several cycles.
     pub closest_ns: u64,
@@ -162,6 +165,7 @@ impl CycleCount {
         self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
         self.silent_ns = self.silent_ns.max(other.silent_ns);
         self.late_seen_ns = self.late_seen_ns.max(other.late_seen_ns);
+        self.signalled_ns = self.signalled_ns.max(other.signalled_ns);
         self.closest_ns = [self.closest_ns, other.closest_ns].into_iter().filter(|ns| *ns > 0).min().unwrap_or(0);
         self.pauses_made_up = self.pauses_made_up.saturating_add(other.pauses_made_up);
         self.untold = self.untold.saturating_add(other.untold);

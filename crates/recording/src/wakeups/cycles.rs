@@ -4,10 +4,13 @@ use super::begun::Begun;
 use super::cycle_count::CycleCount;
 use super::finished::{Finished, Untold};
 use super::grid::{Grid, MIN_PERIODS};
+use super::last_seen::{LastSeen, Sleep};
+use super::lasted::slept_after;
 use super::once::{LONG_PERIODS, Sleeps};
 use super::series::{Open, Room, Series};
 use super::shared_timers::{Expiries, Sharing};
 use super::spacing::Spacing;
+use super::woken::Woken;
 use crate::format::bounds::MAX_TASKS;
 use crate::{Stage, Wakeup};
 use std::collections::HashMap;
@@ -55,6 +58,7 @@ struct Thread {
     /// Those that come half a period or more after the one before.
     apart: Begun,
     sleeps: Sleeps,
+    last_seen: LastSeen,
     /// When the last wakeup was due, and the longest time from one to the next, as in [`CycleCount::longest_gap_ns`].
     last_due_ns: Option<u64>,
     longest_gap_ns: u64,
@@ -73,7 +77,8 @@ struct Thread {
 }
 
 impl Thread {
-    fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool, period_ns: u64, room: &mut Room) {
+    fn take(&mut self, wakeup: &Wakeup, woken: Woken, period_ns: u64, room: &mut Room) {
+        let is_by_timer = woken.is_by_timer();
         self.wakeups += 1;
         self.sleeps.take(wakeup, period_ns);
         let due_ns = wakeup.expected_ns;
@@ -108,19 +113,36 @@ impl Thread {
             self.time_spacing.take(wakeup, self.by_time.open.map(Open::last), true, period_ns);
         }
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
+        let cycle_due_ns = self.by_time.open.map_or(due_ns, |open| open.last().0);
+        let sleep = |from_ns: u64| Sleep { from_ns, due_ns: cycle_due_ns, wakeups: self.wakeups };
+        self.last_seen.take(wakeup, woken, slept_after(wakeup).map(sleep), period_ns);
+    }
+
+    /// The sleep out of which it may only have come to end, if it did.
+    fn before_end(&self) -> Option<Sleep> {
+        self.ended_ns.filter(|ended_ns| *ended_ns > 0).and_then(|_| self.last_seen.before_end(self.is_of_timers()))
+    }
+
+    /// Whether mostly timers of its own wake it.
+    fn is_of_timers(&self) -> bool {
+        self.timers.count.saturating_mul(2) > self.wakeups
     }
 
     /// Whether it wakes about once in a period, whoever wakes it, given how many wakeups nobody saw.
     fn is_loop(&self, unseen: u64, period_ns: u64) -> bool {
-        self.sleeps.is_of_loop(self.wakeups.saturating_add(unseen), period_ns)
+        let (wakeups, until_ns) =
+            self.before_end().map_or((self.wakeups, u64::MAX), |sleep| (sleep.wakeups, sleep.due_ns));
+        self.sleeps.is_of_loop(wakeups.saturating_add(unseen), until_ns, period_ns)
     }
 
     /// For a loop that was not seen for some periods before it, or the recording, ended, then, ns: how long that was since its last cycle was due.
     fn silent_ns(&self, unseen: u64, recording_ended_ns: u64, period_ns: u64) -> Option<u64> {
         let ended_ns = self.ended_ns.unwrap_or(recording_ended_ns);
-        let silent_ns = ended_ns.checked_sub(self.sleeps.seen_until_ns()?)?;
-        let is_silent = silent_ns > period_ns.saturating_mul(LONG_PERIODS);
-        let due_ns = self.by_time.open?.last().0;
+        let (from_ns, due_ns) = match self.before_end() {
+            Some(sleep) => (sleep.from_ns, sleep.due_ns),
+            None => (self.sleeps.seen_until_ns()?, self.by_time.open?.last().0),
+        };
+        let is_silent = ended_ns.checked_sub(from_ns)? > period_ns.saturating_mul(LONG_PERIODS);
         (is_silent && self.is_loop(unseen, period_ns)).then(|| ended_ns.saturating_sub(due_ns))
     }
 
@@ -133,9 +155,8 @@ impl Thread {
 
     /// How close together its own timers are due at least, ns, if that is much less than a period. Where others wake it, what comes early may be late.
     fn closest_ns(&self, period_ns: u64) -> Option<u64> {
-        let is_by_timer = self.timers.count.saturating_mul(2) > self.wakeups;
         let is_close = |ns: &u64| u128::from(*ns) * 100 < u128::from(period_ns) * UNEVEN_PERCENT;
-        self.timers.closest_ns.filter(|ns| is_by_timer && is_close(ns))
+        self.timers.closest_ns.filter(|ns| self.is_of_timers() && is_close(ns))
     }
 
     /// Whether its own timers wake it, about once in a period, and hardly anybody else does.
@@ -223,11 +244,16 @@ impl Cycles {
 
     /// Takes a thread's next wakeup, and whether one of its own timers caused it.
     pub fn take(&mut self, wakeup: &Wakeup, is_by_timer: bool) {
+        self.take_woken(wakeup, if is_by_timer { Woken::Timer } else { Woken::Other });
+    }
+
+    /// The same with what caused it, where that is known.
+    pub(super) fn take_woken(&mut self, wakeup: &Wakeup, woken: Woken) {
         // A file may name any number of threads; no measurement follows this many.
         if self.threads.len() >= MAX_TASKS && !self.threads.contains_key(&wakeup.tid) {
             return;
         }
-        self.threads.entry(wakeup.tid).or_default().take(wakeup, is_by_timer, self.period_ns, &mut self.room);
+        self.threads.entry(wakeup.tid).or_default().take(wakeup, woken, self.period_ns, &mut self.room);
     }
 
     /// Notes that a timer for which several threads can wait caused a wakeup that was taken.
@@ -281,7 +307,8 @@ impl Cycles {
         self.threads.into_iter().map(move |(tid, thread)| {
             let unseen = unseen(tid);
             let left_out = || (tid, CycleCount { left_out: 1, ..CycleCount::default() }, Vec::new());
-            let is_other = thread.sleeps.are_mostly_long(thread.wakeups) && !thread.is_loop(unseen, period_ns);
+            let is_loop = thread.is_loop(unseen, period_ns);
+            let is_other = thread.sleeps.are_mostly_long(thread.wakeups) && !is_loop;
             if has_loop && is_other {
                 return left_out();
             }
@@ -295,6 +322,8 @@ impl Cycles {
             let woken = thread.wakeups.saturating_add(unseen);
             let silent_ns = thread.silent_ns(unseen, recording_ended_ns, period_ns).unwrap_or(0);
             let late_seen_ns = thread.late_seen_ns(unseen, seen_from_ns, period_ns).unwrap_or(0);
+            let signalled_until_ns = thread.ended_ns.unwrap_or(recording_ended_ns);
+            let signalled_ns = thread.last_seen.signalled_ns(signalled_until_ns, period_ns);
             let closest_ns = thread.closest_ns(period_ns).unwrap_or(0);
             let (sharing, timers) = (thread.sharing, thread.timers.count);
             let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
@@ -303,14 +332,14 @@ impl Cycles {
             };
             let is_on_grid = count.all_periods() > 0;
             let is_rare = periods >= MIN_PERIODS && woken.saturating_add(covered).saturating_mul(2) < periods;
-            if has_loop && is_rare && !is_on_grid && count.overruns == 0 {
+            if has_loop && !is_loop && is_rare && !is_on_grid && count.overruns == 0 {
                 return left_out();
             }
             // Of others the grid tells which periods began without a wakeup.
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             let starved_within = count.starved_within.min(count.starved_periods);
             let closest_ns = if is_on_grid { 0 } else { closest_ns };
-            let ends = CycleCount { silent_ns, late_seen_ns, closest_ns, ..count };
+            let ends = CycleCount { silent_ns, late_seen_ns, signalled_ns, closest_ns, ..count };
             let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..ends };
             (tid, sharing.applied(count.with_grid(is_on_grid), timers), joined)
         })

@@ -4,7 +4,8 @@ use super::cycle_count::CycleCount;
 use super::cycles::Cycles;
 use super::most_often::Names;
 use super::starters::Starters;
-use crate::{Document, Followed, FollowedThread, OTHERS, Recording, Result, Task, WakerKind};
+use super::woken::{SHAREABLE, Woken};
+use crate::{Document, Followed, FollowedThread, OTHERS, Recording, Result, Task, Waker, WakerKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The cycles of a recording's followed threads.
@@ -64,10 +65,10 @@ impl Recording {
                 *left -= 1;
             }
             let waker = wakeup.woken_by.and_then(|position| wakers.get(position as usize));
-            let timer = waker.filter(|waker| waker.kind == WakerKind::Timer);
-            cycles.take(wakeup, timer.is_some());
-            starters.take(wakeup, timer.is_some());
-            if timer.is_some_and(|timer| timer.name == SHAREABLE) {
+            let woken = Woken::by(waker);
+            cycles.take_woken(wakeup, woken);
+            starters.take(wakeup, woken.is_by_timer());
+            if waker.is_some_and(is_shareable) {
                 cycles.expired(wakeup);
             }
         })?;
@@ -116,11 +117,13 @@ impl Recording {
     }
 }
 
-/// A timer for which several threads can wait, as [`Waker`](crate::Waker) calls it.
-const SHAREABLE: &str = "timerfd";
-
 /// A thread's own timer that ends one sleep, as [`Waker`](crate::Waker) is written.
 const SLEEP: &str = "timer sleep";
+
+/// Whether several threads can wait for this one.
+fn is_shareable(waker: &Waker) -> bool {
+    waker.kind == WakerKind::Timer && waker.name == SHAREABLE
+}
 
 /// Whether mostly such timers wake a thread, and no others of its own.
 fn sets_timers(thread: &FollowedThread) -> bool {

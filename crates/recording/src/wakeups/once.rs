@@ -35,9 +35,10 @@ impl Sleeps {
         self.slept_ns = wakeup.work_ns.map(|work_ns| due_ns.saturating_add(wakeup.total_ns).saturating_add(work_ns));
     }
 
-    /// Whether a thread that woke so many times, unseen wakeups included, did so about once in a period.
-    pub(super) fn is_of_loop(&self, wakeups: u64, period_ns: u64) -> bool {
-        let periods = self.due_ns.map_or(0, |due_ns| periods_between(due_ns, period_ns));
+    /// Whether a thread that woke so many times until then, unseen wakeups included, did so about once in a period.
+    pub(super) fn is_of_loop(&self, wakeups: u64, until_ns: u64, period_ns: u64) -> bool {
+        let until = |(first_ns, last_ns): (u64, u64)| (first_ns, last_ns.min(until_ns));
+        let periods = self.due_ns.map_or(0, |due_ns| periods_between(until(due_ns), period_ns));
         wakeups >= MIN_PERIODS && wakes_about_once(wakeups, periods)
     }
 
@@ -97,12 +98,14 @@ mod tests {
             (100, 99 * MS + 500_000, false, false),
         ] {
             let (sleeps, wakeups) = sleeps(apart, work_ns);
-            let found = (sleeps.is_of_loop(wakeups, MS), sleeps.are_mostly_long(wakeups));
+            let found = (sleeps.is_of_loop(wakeups, u64::MAX, MS), sleeps.are_mostly_long(wakeups));
             assert_eq!(found, (is_of_loop, is_long), "{apart} {work_ns}: {sleeps:?}");
         }
         // Unseen wakeups count, and a few wakeups tell nothing.
         let (sleeps, wakeups) = sleeps(3, 200_000);
-        assert!(sleeps.is_of_loop(2 * wakeups, MS) && !Sleeps::default().is_of_loop(1, MS));
+        assert!(sleeps.is_of_loop(2 * wakeups, u64::MAX, MS) && !Sleeps::default().is_of_loop(1, u64::MAX, MS));
+        // Of the first hundred periods they are about one in each.
+        assert!(sleeps.is_of_loop(wakeups, 99 * MS, MS));
     }
 
     #[test]

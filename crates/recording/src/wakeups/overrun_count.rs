@@ -90,9 +90,10 @@ impl CycleCount {
         }
     }
 
-    /// Whether a thread was not seen for more than two periods before the recording ended, or after it began.
+    /// Whether a thread was not seen to do its cycles for more than two periods: before the recording ended, after it began, or while only
+    /// timers that send signals woke it.
     pub fn is_partly_seen(&self) -> bool {
-        self.silent_ns.max(self.late_seen_ns) > 0
+        self.silent_ns.max(self.late_seen_ns).max(self.signalled_ns) > 0
     }
 
     /// Where no cycle that was seen took too long: the periods without a wakeup that the wakeups that nobody saw leave over. A
@@ -269,6 +270,7 @@ mod tests {
             (CycleCount { without_sleep: 1, ..seen }, None),
             (CycleCount { silent_ns: 30_000_000, ..seen }, None),
             (CycleCount { late_seen_ns: 30_000_000, ..seen }, None),
+            (CycleCount { signalled_ns: 30_000_000, ..seen }, None),
         ] {
             assert_eq!(count.hidden_overruns(), hidden, "{count:?}");
         }

@@ -80,7 +80,8 @@ impl CycleCount {
         if self.cycles == 0 || self.on_grid < self.cycles {
             return None;
         }
-        let all = self.all_periods();
+        // Those that began while a thread ended are in no grid.
+        let all = self.all_periods().saturating_add(self.ending_missed);
         let began = self.all_began_within().saturating_add(self.past_next);
         let least = self.certain.max(began).max(self.least_overruns()).min(all);
         let within = least.saturating_add(self.doubtful_periods.max(self.slept.saturating_add(self.spun)));

@@ -164,7 +164,7 @@ impl Series {
         let missed = next.as_ref().map(|(next_ns, _)| missed_until(*next_ns));
         // No wakeup says which period follows the last stretch.
         let began = missed.unwrap_or_else(|| length_ns.saturating_sub(1) / period_ns);
-        self.take_periods(missed.is_some(), open.ends, (length_ns, began), period_ns);
+        self.take_periods(missed.is_some(), &open, (length_ns, began), period_ns);
         // A cycle that slept on its way is longer than what its first wakeup tells.
         let is_whole = open.first_slept_ns == Some(slept_ns) && !open.ends;
         if let (true, Some((_, room)), Some(missed), Some(executed_ns)) = (is_whole, next, missed, open.executed_ns) {
@@ -196,14 +196,18 @@ impl Series {
         let is_late = own_missed > 0 && own_ns > period_ns;
         let (certain_ns, certain_missed) = self.take_certain(&open, (own_ns, own_missed), period_ns);
         self.take_skipping(certain_ns, is_late.then_some(own_missed), &open, period_ns);
+        // Whatever its thread did at its end, it was held for too long before that.
+        let ends_late = open.ends && open.held && open.total_ns > period_ns;
         if is_certain && !open.ends {
             self.take_within(awake_ns, began, period_ns);
             self.note(|evidence| evidence.take_certain(own_missed));
+        } else if ends_late {
+            self.take_within(open.total_ns, began, period_ns);
         }
-        self.count.certain += u64::from(is_certain && !open.ends);
-        self.count.ending += u64::from(is_certain && open.ends);
+        self.count.certain += u64::from(is_certain && !open.ends || ends_late);
+        self.count.ending += u64::from(is_certain && open.ends && !ends_late);
         let is_by_delay = awake_ns.saturating_sub(open.total_ns) <= period_ns;
-        self.count.began_late += u64::from(is_certain && !open.ends && is_by_delay);
+        self.count.began_late += u64::from(is_certain && !open.ends && is_by_delay || ends_late);
         let is_past = |missed: u64| certain_ns > missed.saturating_add(1).saturating_mul(period_ns);
         self.count.past_next += u64::from(is_certain && !open.ends && missed.is_some_and(is_past));
         if missed.is_some() && !is_whole && certain_missed > 0 && certain_ns > period_ns {
@@ -239,19 +243,21 @@ impl Series {
     }
 
     /// Takes what became of the periods that began from one cycle until the next, which is known to follow, or until the last one slept.
-    fn take_periods(&mut self, is_followed: bool, ends: bool, (length_ns, began): (u64, u64), period_ns: u64) {
+    fn take_periods(&mut self, is_followed: bool, open: &Open, (length_ns, began): (u64, u64), period_ns: u64) {
         let covered = length_ns / period_ns;
         self.covered = self.covered.saturating_add(covered);
         if is_followed {
             // It slept before these began, and until they were over.
             self.count.asleep = self.count.asleep.saturating_add(began.saturating_sub(covered));
-        } else if ends {
-            self.count.ending_missed = self.count.ending_missed.saturating_add(began);
-        } else {
-            // Nor does anything tell how many cycles it holds.
-            self.after_last = began;
-            self.not_made_up(began);
+            return;
         }
+        let held_ns = if open.held { open.total_ns } else { 0 };
+        // What its thread did at its end is not known, but until it began that had been held.
+        let until_end = if open.ends { began.min(held_ns.saturating_sub(1) / period_ns) } else { began };
+        self.count.ending_missed = self.count.ending_missed.saturating_add(began - until_end);
+        // No timer began the period of one that was held; nor does anything tell how many cycles the others hold.
+        self.after_last = until_end.saturating_add(u64::from(open.held));
+        self.not_made_up(until_end);
     }
 
     /// Takes a pause, or a sleep within a cycle: without it and with it, how long the cycle took, ns, and how many periods began in it.

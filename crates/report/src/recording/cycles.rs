@@ -50,7 +50,8 @@ impl LoopCycles {
         let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && longest_within_ns <= limit_ns;
         let is_known =
             is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
-        let is_known = is_known && self.unslept().threads == 0 && self.silent_ns().max(self.late_seen_ns()) <= limit_ns;
+        let longest_unseen_ns = self.silent_ns().max(self.late_seen_ns()).max(self.signalled_ns());
+        let is_known = is_known && self.unslept().threads == 0 && longest_unseen_ns <= limit_ns;
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
@@ -75,7 +76,12 @@ impl LoopCycles {
         self.by_name.values().map(|count| count.late_seen_ns).max().unwrap_or(0)
     }
 
-    /// Whether a thread was not seen for long before the recording ended, or after it began.
+    /// For how long at most only timers that send signals woke a thread, ns, where a cycle may have gone on meanwhile; 0 if there is no such thread.
+    pub(crate) fn signalled_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.signalled_ns).max().unwrap_or(0)
+    }
+
+    /// Whether a thread was not seen to do its cycles for long: before the recording ended, after it began, or while only signals woke it.
     pub(crate) fn is_partly_seen(&self) -> bool {
         self.by_name.values().any(CycleCount::is_partly_seen)
     }
@@ -249,6 +255,9 @@ pub(crate) struct CyclesRow<'a> {
     /// How long after the recording began, which had not started the loop, its thread was first seen to wake, if that is more than two periods: a cycle may have
     /// gone on all the time.
     late_seen_ns: Option<u64>,
+    /// For how long at most timers that send signals were all of its own that woke a thread which timers for which it waits woke otherwise, if that is more than
+    /// two periods: handlers of these signals may have run while a cycle went on.
+    signalled_ns: Option<u64>,
     /// Beginnings of cycles that may as well be ends of waits within the cycle before: `own_cycles` is without them.
     waits: u64,
     /// How long the longest of the cycles took to which these then belong; `longest_ns` is without them.
@@ -318,6 +327,7 @@ impl<'a> CyclesRow<'a> {
             longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
             silent_ns: (count.silent_ns > 0).then_some(count.silent_ns),
             late_seen_ns: (count.late_seen_ns > 0).then_some(count.late_seen_ns),
+            signalled_ns: (count.signalled_ns > 0).then_some(count.signalled_ns),
             waits: count.waits,
             longest_waited_ns: (count.longest_waited_ns > 0).then_some(count.longest_waited_ns),
             ending: count.ending,

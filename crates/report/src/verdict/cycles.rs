@@ -57,6 +57,10 @@ impl LoopCycles {
                 " The limit on the cycles cannot be judged: a cycle took up to {} if one went on until its thread was first seen.",
                 format_ns(self.late_seen_ns())
             ),
+            None if self.longest_ns().is_some() && self.signalled_ns() > limit.limit_ns => format!(
+                " The limit on the cycles cannot be judged: a cycle took up to {} if it went on while only timers that send signals woke its thread.",
+                format_ns(self.signalled_ns())
+            ),
             None if self.has_rare() && self.untold_names().is_none() => format!(
                 " The limit on the cycles cannot be judged: fewer than half of the periods began with a wakeup; the longest cycle seen took {}.",
                 self.longest_ns().map_or_else(|| "no time".to_owned(), format_ns)

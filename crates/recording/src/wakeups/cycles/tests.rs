@@ -304,3 +304,84 @@ fn how_close_together_uneven_cycles_are_due_is_known() {
     assert_eq!(closest([570, 1_430]), (true, 570_000));
     assert_eq!(closest([1_000, 1_000]), (true, 0));
 }
+
+/// A loop of 1 ms with cycles from 1 to 30 ms, before the wakeups that are given, and the thread's end, ns: what was counted by 100 ms.
+fn with_an_end(woken: Woken, others: &[(u64, u64, Woken)], ended_ns: Option<u64>) -> CycleCount {
+    let mut cycles = Cycles::new(MS);
+    (1..=30).for_each(|number| cycles.take_woken(&wakeup(number * MS, Some(200_000)), woken));
+    for (due_ns, work_ns, woken) in others {
+        cycles.take_woken(&wakeup(*due_ns, Some(*work_ns)), *woken);
+    }
+    cycles.within(MS / 2, 100 * MS);
+    ended_ns.iter().for_each(|ended_ns| cycles.end(7, *ended_ns));
+    cycles.finish(|_| 0).next().unwrap().1
+}
+
+#[test]
+fn a_thread_that_is_woken_only_to_end_was_not_seen_to_have_done_its_cycle() {
+    let silent_ms = |woken: Woken, others: &[(u64, u64, Woken)], ended_ns: u64| {
+        with_an_end(woken, others, Some(ended_ns)).silent_ns / MS
+    };
+    let killed = (80 * MS, 50_000, Woken::Other);
+    for woken in [Woken::Timer, Woken::Signal, Woken::Other] {
+        assert_eq!(silent_ms(woken, &[killed], 80_150_000), 50, "{woken:?}: killed as it waited");
+        assert_eq!(silent_ms(woken, &[(31 * MS, 50_000, Woken::Other)], 31_150_000), 0, "{woken:?}: killed at once");
+        assert_eq!(silent_ms(woken, &[killed], 0), 0, "{woken:?}: it took another name");
+        let goes_on: Vec<_> = [killed].into_iter().chain((81..90).map(|ms| (ms * MS, 200_000, woken))).collect();
+        assert_eq!(silent_ms(woken, &goes_on, 89_300_000), 0, "{woken:?}: its loop went on");
+    }
+    // Its end waits for others.
+    let twice = [killed, (84 * MS, 50_000, Woken::Other)];
+    assert_eq!(silent_ms(Woken::Timer, &twice, 84_150_000), 54);
+    // A sleep of its own, after which it ends as it meant to.
+    assert_eq!(silent_ms(Woken::Timer, &[(80 * MS, 50_000, Woken::Timer)], 80_150_000), 0);
+    let count = with_an_end(Woken::Timer, &[killed], Some(80_150_000));
+    assert!(count.overrun_count().may_be_more && count.hidden_overruns().is_none(), "{count:?}");
+}
+
+#[test]
+fn a_handler_of_a_signal_may_have_run_within_a_cycle() {
+    let signals =
+        |from: u64, until: u64| -> Vec<_> { (from..until).map(|ms| (ms * MS, 20_000, Woken::Signal)).collect() };
+    let signalled_ms = |woken: Woken, others: &[(u64, u64, Woken)], ended_ns: Option<u64>| {
+        let count = with_an_end(woken, others, ended_ns);
+        assert_eq!(count.is_partly_seen(), count.signalled_ns.max(count.silent_ns) > 0, "{count:?}");
+        count.signalled_ns / MS
+    };
+    assert_eq!(signalled_ms(Woken::Timer, &signals(31, 100), None), 69, "until the recording ended");
+    assert_eq!(signalled_ms(Woken::Timer, &signals(31, 60), Some(60_120_000)), 29, "until its thread did");
+    let timers = (60..100).map(|ms| (ms * MS, 200_000, Woken::Timer));
+    let goes_on: Vec<_> = signals(31, 60).into_iter().chain(timers.clone()).collect();
+    assert_eq!(signalled_ms(Woken::Timer, &goes_on, None), 29, "until its own timers woke it again");
+    // A signal now and then, beside its own timers; and one of a loop that waits for these signals.
+    let seldom: Vec<_> = [(30_500_000, 20_000, Woken::Signal)]
+        .into_iter()
+        .chain((31..100).map(|ms| (ms * MS, 200_000, Woken::Timer)))
+        .collect();
+    assert_eq!(signalled_ms(Woken::Timer, &seldom, None), 0);
+    assert_eq!(signalled_ms(Woken::Signal, &signals(31, 100), None), 0);
+    // One that sleeps on its way in a few of its cycles.
+    let mut sleeps = signals(31, 100);
+    sleeps.splice(20..20, [(50_500_000, 20_000, Woken::Timer)]);
+    assert_eq!(signalled_ms(Woken::Signal, &sleeps, None), 0);
+}
+
+#[test]
+fn a_thread_that_is_killed_as_it_is_stopped_was_late_for_its_cycles() {
+    let executing = |wakeup: Wakeup| Wakeup { executed_ns: wakeup.work_ns, ..wakeup };
+    let of = |held_ns: u64, ends: bool| {
+        let mut cycles = Cycles::new(MS);
+        (1..=30).for_each(|number| cycles.take(&executing(wakeup(number * MS, Some(200_000))), true));
+        let stopped = Wakeup { total_ns: held_ns, ..wakeup(30_500_000, Some(50_000)) };
+        cycles.take(&executing(stopped), false);
+        if ends {
+            cycles.end(7, 30_500_000 + held_ns + 50_000);
+        }
+        let count = cycles.finish(|_| 0).next().unwrap().1;
+        let periods = count.overrun_periods().unwrap();
+        (count.certain, count.ending, (periods.least, periods.most, periods.all))
+    };
+    // The cycle that was due at 31 ms never began, and 19 periods began until its thread did.
+    assert_eq!(of(20 * MS, true), (1, 0, (19, 19, 50)));
+    assert_eq!(of(700_000, true), (0, 0, (0, 0, 31)), "stopped for a moment");
+}

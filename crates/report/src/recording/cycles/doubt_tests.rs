@@ -161,6 +161,23 @@ fn a_loop_that_was_first_seen_long_after_the_recording_began_keeps_no_limit() {
 }
 
 #[test]
+fn a_loop_that_only_signals_woke_for_long_keeps_no_limit() {
+    let mut hung = super::tests::loops(&[("arm fifo:80", 800, 0, 900_000)]);
+    let arm = hung.by_name.get_mut("arm fifo:80").unwrap();
+    (arm.periods, arm.on_grid, arm.signalled_ns) = (800, 800, 2_160_000_000);
+    assert_eq!(
+        hung.verdict(),
+        "No cycle of 800 that were seen took longer than 1.00 ms; the longest took 900 us. For up to 2.16 s only timers that send signals woke a thread that \
+         otherwise waits for its next cycle: their handlers may have run while a cycle went on."
+    );
+    assert_eq!((hung.judge(2_000_000).found_ns, hung.judge(3_000_000_000).found_ns), (None, Some(900_000)));
+    assert_eq!(
+        hung.over_limit(&hung.judge(2_000_000)),
+        " The limit on the cycles cannot be judged: a cycle took up to 2.16 s if it went on while only timers that send signals woke its thread."
+    );
+}
+
+#[test]
 fn a_stretch_in_which_a_loop_may_have_been_stopped_is_at_most_so_long() {
     let mut over = super::tests::loops(&[("arm fifo:80", 6_991, 10, 6_800_000)]);
     let arm = over.by_name.get_mut("arm fifo:80").unwrap();

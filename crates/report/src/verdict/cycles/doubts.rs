@@ -125,7 +125,8 @@ pub(super) fn held(rows: &[(&str, &CycleCount)]) -> String {
     }
 }
 
-/// The sentences about threads that were not seen in the last periods of the recording, or in its first, with a space before; empty if there are none.
+/// The sentences about threads that were not seen to do their cycles in the last periods of the recording, in its first, or while only signals woke them, with a
+/// space before; empty if there are none.
 pub(super) fn partly_seen(rows: &[(&str, &CycleCount)]) -> String {
     let most = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).max().filter(|ns| *ns > 0);
     let first = most(|count| count.late_seen_ns).map_or_else(String::new, |ns| {
@@ -141,7 +142,13 @@ pub(super) fn partly_seen(rows: &[(&str, &CycleCount)]) -> String {
             format_ns(ns)
         )
     });
-    first + &last
+    let signalled = most(|count| count.signalled_ns).map_or_else(String::new, |ns| {
+        format!(
+            " For up to {} only timers that send signals woke a thread that otherwise waits for its next cycle: their handlers may have run while a cycle went on."
+            , format_ns(ns)
+        )
+    });
+    first + &last + &signalled
 }
 
 /// The sentence about threads that never slept, with a space before; empty if there are none.
