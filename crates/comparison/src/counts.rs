@@ -5,12 +5,14 @@
 //! their spread and what is expected of it; so a run without any event is one with half an event, certain to within a
 //! factor of four. The interval also holds that of the exact test given the sum of all counts (Przyborowski and Wilenski
 //! 1940), in which events that come in bursts, or vary from run to run, count as so many clusters. Where runs that were measured in
-//! turn differ much from one another, the directions of the pairs limit it too ([`pairs`]).
+//! turn differ much from one another, the directions of the pairs limit it too ([`pairs`]). Of loops, so do pairs of which one run has an event and the
+//! other has none ([`all_or_none`]).
 //!
 //! A rate is out of what could have been too late. Of requests that is time only where not all were counted: a client that
 //! waits for its answers asks more often the faster it gets them. A request of which it is not known how long it took may have
 //! been slow; where that is so of most, or none was recognised, there is no rate.
 
+use crate::all_or_none;
 use crate::blocks::Run;
 use crate::devices::RateRatio;
 use crate::events::{EventCount, OfRun, Untold};
@@ -249,12 +251,25 @@ fn compare(what: Counted, a: &[OfRun], b: &[OfRun], is_paired: bool, error: f64)
     let (left, right) = (sum(a), sum(b));
     let has_all = a.iter().chain(b).all(|run| run.count.exposure > 0);
     let ratio = if has_all && left.events.saturating_add(right.events) > 0 {
-        rate_ratio_between(a, b, is_paired, error)
+        let ratio = rate_ratio_between(a, b, is_paired, error);
+        let is_of_loops = matches!(what, Counted::Cycles { .. } | Counted::Periods { .. });
+        if is_paired && is_of_loops { all_or_none(ratio, a, b, error) } else { ratio }
     } else {
         RateRatio::default()
     };
     let runs_needed = if ratio.low.is_some() || ratio.high.is_some() { rate_runs_needed(a, b) } else { None };
     CountComparison { what, a: left, b: right, ratio, outcome: outcome_of(ratio), runs_needed }
+}
+
+/// The ratio with the limits of pairs of which one run has an event and the other has none, where these tell more.
+fn all_or_none(ratio: RateRatio, a: &[OfRun], b: &[OfRun], error: f64) -> RateRatio {
+    let low = all_or_none::at_least(a, b, error);
+    let high = all_or_none::at_least(b, a, error).map(f64::recip);
+    RateRatio {
+        low: ratio.low.map(|own| low.map_or(own, |low| own.max(low))),
+        high: ratio.high.map(|own| high.map_or(own, |high| own.min(high))),
+        ..ratio
+    }
 }
 
 /// What a ratio of rates amounts to: a difference only if the whole interval lies beyond what is worth the name.

@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+mod all_or_none;
 mod blamed;
 mod blocks;
 mod causes;

@@ -374,3 +374,40 @@ fn only_too_few_runs_and_counts_beyond_chance_differ_without_a_verdict() {
         assert_eq!(row.differs_without_a_verdict(standing), expected, "{row:?}, {standing:?}");
     }
 }
+
+/// Three pairs of runs of a loop, each with a stop in which these periods began, and none.
+#[test]
+fn a_stop_in_each_run_decides_where_all_were_measured_in_turn() {
+    let stops = |periods: [u64; 3]| -> Vec<OfRun> { periods.iter().map(|&periods| run(periods, 1)).collect() };
+    let of = |a: &[OfRun], b: &[OfRun], is_paired| {
+        let what = Counted::Periods { of: "robot-ctl".to_owned(), period_ns: 1_000_000 };
+        let found = compare(what, a, b, is_paired, 0.05);
+        (found.outcome, found.ratio.low.is_some(), found.ratio.high.is_some())
+    };
+    let (none, some) = (stops([0, 0, 0]), stops([100, 90, 110]));
+    assert_eq!(of(&none, &some, true), (Outcome::Worse, true, false));
+    assert_eq!(of(&some, &none, true), (Outcome::Better, false, true));
+    // Not in turn; a pair fewer; one without a stop; one that had an overrun on the other side; and requests.
+    assert_eq!(of(&none, &some, false).0, Outcome::NoDifference);
+    assert_eq!(of(&none[..2], &some[..2], true).0, Outcome::NoDifference);
+    assert_eq!(of(&none, &stops([100, 0, 110]), true).0, Outcome::NoDifference);
+    assert_eq!(of(&stops([0, 1, 0]), &some, true).0, Outcome::NoDifference);
+    let requests = compare(Counted::Requests { threshold_ns: 20_000_000 }, &none, &some, true, 0.05);
+    assert_eq!(requests.outcome, Outcome::NoDifference);
+}
+
+/// A loop that may be stopped ten times in a run, each time for 100 periods, and is about so many times in a run.
+#[test]
+fn a_loop_that_is_stopped_now_and_then_is_seldom_told_from_itself() {
+    for stops in [0.3, 0.7, 1.0, 1.5, 3.0] {
+        let mut random = Random(0x57_0b5);
+        let mut side = || -> Vec<OfRun> {
+            let mut stopped = || (0..10).filter(|_| random.uniform() < stops / 10.0).count() as u64;
+            (0..3).map(|_| stopped()).map(|stopped| run(100 * stopped, stopped.max(1))).collect()
+        };
+        let what = || Counted::Periods { of: "robot-ctl".to_owned(), period_ns: 1_000_000 };
+        let differ = |a: &[OfRun], b: &[OfRun]| compare(what(), a, b, true, 0.05).outcome != Outcome::NoDifference;
+        let told = (0..300).filter(|_| differ(&side(), &side())).count();
+        assert!(told <= 15, "{told} of 300, stopped {stops} times");
+    }
+}
