@@ -9,7 +9,7 @@
 use crate::events::OfRun;
 
 /// More times as often than this is not told apart from any number of times.
-const MOST: f64 = 1e6;
+const MAX_TIMES: f64 = 1e6;
 
 /// How many times as often events come on B at least, if each of its runs has one and none of A's, with which they were measured in turn, can have
 /// any; `None` if that is not so, or if these pairs are too few for this error rate to tell the sides apart.
@@ -24,7 +24,7 @@ pub(crate) fn at_least(a: &[OfRun], b: &[OfRun], error: f64) -> Option<f64> {
     if !is_excluded(1.0) {
         return None;
     }
-    let (mut low, mut high) = (1.0_f64, MOST);
+    let (mut low, mut high) = (1.0_f64, MAX_TIMES);
     for _ in 0..64 {
         let middle = (low * high).sqrt();
         if is_excluded(middle) { low = middle } else { high = middle }
