@@ -75,6 +75,19 @@ impl<'a> Shared<'a> {
         names.get(next.saturating_sub(1)).map(|(_, name)| *name)
     }
 
+    /// What a thread was called for most of a time, as far as it was seen by its end: it may rename itself as it begins a job, and when that is done.
+    pub(crate) fn name_during(&self, tid: u32, from_ns: u64, until_ns: u64) -> Option<&'a str> {
+        let names = self.named.get(&tid).filter(|names| tid != 0 && names.len() > 1)?;
+        let until = |next: usize| names.get(next).map_or(until_ns, |(seen_ns, _)| (*seen_ns).min(until_ns));
+        let held = names.iter().enumerate().map(|(place, (seen_ns, name))| {
+            // Before it was first seen, it had that name as far as is known.
+            let since_ns = if place == 0 { from_ns } else { (*seen_ns).max(from_ns) };
+            (until(place + 1).saturating_sub(since_ns), *name)
+        });
+        let longest = held.filter(|(ns, name)| *ns > 0 && !matches!(*name, "" | "?")).max_by_key(|(ns, _)| *ns)?;
+        Some(longest.1)
+    }
+
     /// What a thread waited for while it had its CPU.
     pub(crate) fn waits(&self, tid: u32) -> Rc<Waits> {
         let mut waits = self.waits.borrow_mut();

@@ -4,16 +4,22 @@ use punctual_recording::Episode;
 use punctual_recording::episode::EventKind;
 use std::collections::BTreeMap;
 
-/// The names of threads, each by when the thread was first seen with it.
+/// The names of threads, each by when the thread was first seen with it. A thread renames itself while it runs: the name with which it comes to its CPU it had as it
+/// left one before.
 pub(crate) fn names_by_time(episode: &Episode) -> BTreeMap<u32, Vec<(u64, &str)>> {
     let mut named: BTreeMap<u32, Vec<(u64, &str)>> = BTreeMap::new();
+    let mut left: BTreeMap<u32, u64> = BTreeMap::new();
     for event in &episode.events {
-        let tid = match event.kind {
-            EventKind::Switch => event.value as u32,
-            EventKind::Waking | EventKind::VectorBegin => event.tid,
+        let (tid, since_ns) = match event.kind {
+            EventKind::Switch => {
+                left.insert(event.tid, event.at_ns);
+                let tid = event.value as u32;
+                (tid, left.get(&tid).copied().unwrap_or(event.at_ns))
+            }
+            EventKind::Waking | EventKind::VectorBegin => (event.tid, event.at_ns),
             _ => continue,
         };
-        named.entry(tid).or_default().push((event.at_ns, episode.name(event.name)));
+        named.entry(tid).or_default().push((since_ns, episode.name(event.name)));
     }
     for names in named.values_mut() {
         names.sort_by_key(|(at_ns, _)| *at_ns);

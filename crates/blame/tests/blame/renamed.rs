@@ -1,8 +1,10 @@
 //! Threads that change while they are looked at: their names, or their priorities.
 
+use crate::beginnings::timer_wakes;
+use crate::support::requests::{IDLE, READ, SERVER, WAITS, answers, request, wait};
 use crate::support::{INTERRUPT, Story, VICTIM, VICTIM_RUNS, lets_go, response};
 use punctual_blame::{Kind, split};
-use punctual_recording::episode::{EventKind, LEFT_FOR_LOCK};
+use punctual_recording::episode::{Call, EventKind, LEFT_FOR_LOCK, WaitEnd};
 
 #[test]
 fn a_thread_that_becomes_another_program_had_its_cpu_under_the_name_it_had_then() {
@@ -62,4 +64,31 @@ fn who_let_a_lock_go_has_the_name_it_had_then() {
     let locks: Vec<_> = parts.iter().filter(|part| part.kind == Kind::Lock).collect();
     assert_eq!(locks.len(), 1, "{parts:?}");
     assert_eq!((locks[0].who.name(), locks[0].ns), ("other", 2_000_000));
+}
+
+/// A worker takes the name of each job, and another one when it is done, before it answers or after.
+#[test]
+fn who_is_waited_for_has_the_name_it_had_meanwhile() {
+    const JOB: u32 = 5;
+    const SLEEPS: WaitEnd = WaitEnd { sleeper: Call::Sleep, waker: None, ..READ };
+    // It leaves its CPU in the midst of its work, comes back, and has this name by then.
+    let named = |sleeps: &[(u64, u64, u32)]| {
+        let part = wait(&request(|story| {
+            story.episode.names.push("job".into());
+            story.switch(1_500, SERVER, WAITS, 2);
+            for &(leaves_us, comes_us, name) in sleeps {
+                story.switch(leaves_us, IDLE, WAITS, 0);
+                timer_wakes(story, comes_us - 10, SERVER.0, SLEEPS.bits() | 120);
+                story.switch(comes_us, SERVER, 0, name);
+            }
+            answers(story, 3_500, READ.bits());
+        }));
+        assert_eq!(part.ns, 2_000_000);
+        part.who.name().to_owned()
+    };
+    assert_eq!(named(&[]), "other", "it keeps its name");
+    assert_eq!(named(&[(1_600, 1_660, JOB)]), "job", "it takes another one as it answers");
+    assert_eq!(named(&[(1_600, 1_660, JOB), (3_000, 3_060, 2)]), "job", "a little before");
+    assert_eq!(named(&[(1_600, 1_660, JOB), (1_900, 1_960, 2)]), "other", "it worked for somebody else first");
+    assert_eq!(named(&[(1_600, 3_400, JOB)]), "job", "it sleeps almost all the time");
 }

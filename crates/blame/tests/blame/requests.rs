@@ -359,7 +359,7 @@ fn who_waits_for_a_signal_waits_for_its_sender() {
     assert_eq!(wait(&served(signalled().bits())).who, ENDER_NOT_SEEN);
     let twice = |looks_us: u64| {
         request(|story| {
-            story.switch(1_500, BYSTANDER, WAITS, 4);
+            story.switch(1_500, BYSTANDER, WAITS, 2);
             answers(story, 3_000, sent.bits());
             story.switch(3_005 + looks_us, SERVER, WAITS, 2);
             answers(story, 4_500, sent.bits());

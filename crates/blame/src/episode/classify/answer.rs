@@ -263,7 +263,8 @@ impl Classifier<'_> {
         match self.end(woken_by) {
             // Those who wait in a circle, one without a name, or one too many.
             End::By(tid) => {
-                let name = self.thread(tid);
+                let during = self.shared.name_during(tid, span.start_ns, span.end_ns);
+                let name = during.map_or_else(|| self.thread(tid), str::to_owned);
                 let inside = Some((Kind::Unknown, format!("what {name} did was not looked into").into()));
                 let call = sleepers_call(self.waking_after(woken_by));
                 let has_ended = woken_by.tid == tid && waker_ends(woken_by);

@@ -320,13 +320,17 @@ impl<'a> Classifier<'a> {
         // It may have another name by now: that of the program that it has run since.
         let name_then = |waker: &Event| Some(self.episode.name(waker.name)).filter(|name| !matches!(*name, "" | "?"));
         let known = self.threads.get(&tid).copied();
+        let has_ended = by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker));
+        // Whoever ended may have run another program before.
+        let is_by_job = kind == Kind::Wait && !has_ended;
+        let during = if is_by_job { self.shared.name_during(tid, span.start_ns, span.end_ns) } else { None };
         Some(Holder {
             kind,
             call: waker.filter(|_| kind == Kind::Wait).and_then(|waker| sleepers_call(self.waking_after(waker))),
-            has_ended: by_waker.is_some_and(|waker| kind == Kind::Wait && waker_ends(waker)),
+            has_ended,
             subject: Subject {
                 tid,
-                name: by_waker.and_then(name_then).or(known)?,
+                name: during.or(by_waker.and_then(name_then)).or(known)?,
                 priority: by_waker.map_or(self.subject.priority, |waker| waker.priority),
                 cpu: by_waker.map_or(span.cpu, |waker| waker.cpu),
                 start_ns: span.start_ns,
