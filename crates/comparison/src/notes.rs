@@ -100,6 +100,7 @@ fn note_on_late_clients(label: &str, times: &[RequestTimes]) -> Option<String> {
         late_from_due: sum(|times| times.late_from_due),
         maybe_several: sum(|times| times.maybe_several),
         after_answers: sum(|times| times.after_answers),
+        unanswered: sum(|times| times.unanswered),
         ..RequestTimes::default()
     };
     let mut told = Vec::new();

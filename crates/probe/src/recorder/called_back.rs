@@ -11,7 +11,8 @@ impl Thread {
 
     /// Whether it may ask by what its program accepted.
     pub(super) fn may_ask(&self) -> bool {
-        self.asks_by_accepted() || !self.accepted.is_empty() && self.lengths.keep_a_clock()
+        self.asks_by_accepted()
+            || !self.accepted.is_empty() && (self.lengths.keep_a_clock() || self.pauses.may_ask_after())
     }
 
     /// Takes in what it has waited for at a place; by this socket, if it was seen to read one.

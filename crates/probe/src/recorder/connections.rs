@@ -124,6 +124,7 @@ impl Program {
 #[derive(Default)]
 pub(crate) struct Programs {
     by_process: HashMap<u32, Program>,
+    ended_processes: u64,
 }
 
 impl Programs {
@@ -182,6 +183,18 @@ impl Programs {
         (program.looked_ns, program.is_untold) = (None, true);
     }
 
+    /// A process has ended that accepts no connection, and was not seen to be done with anything and to go on: another program that does may have made it for one of
+    /// those.
+    pub(super) fn process_ended(&mut self) {
+        self.ended_processes += 1;
+    }
+
+    /// How many such processes there were, if any other program accepts connections: none if they are too few to have been made for those.
+    pub(super) fn ended_processes(&self) -> u64 {
+        let accepts = || self.by_process.values().any(|program| program.accepts);
+        if self.ended_processes >= MIN_MADE && accepts() { self.ended_processes } else { 0 }
+    }
+
     /// A thread of a program has ended, of which nothing but that was seen, or not.
     pub(super) fn thread_ended(&mut self, process: u32, was_made: bool) {
         if was_made {
@@ -193,6 +206,13 @@ impl Programs {
     pub(super) fn were_alone(&mut self, process: u32, requests: u64) {
         if requests > 0 {
             self.of(process).alone += requests;
+        }
+    }
+
+    /// So many of them do not count as sure.
+    pub(super) fn were_not_alone(&mut self, process: u32, requests: u64) {
+        if let Some(program) = self.by_process.get_mut(&process) {
+            program.alone = program.alone.saturating_sub(requests);
         }
     }
 

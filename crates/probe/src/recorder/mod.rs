@@ -9,8 +9,8 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`: where a followed thread's request begins and ends; `request`: one of
-//!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen; `looks`, `looked_at`, `waits_by`, `connections`,
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`, `pauses`, `unanswered`, `asks`: where a followed thread's request begins and ends; `request`: one of
+//!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen, `ends`: who ended and may have worked on one; `looks`, `looked_at`, `waits_by`, `connections`,
 //!   `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
 //! * `performance_events`: the sampling clock and the counts of page faults, which it can do without.
@@ -28,6 +28,7 @@
 //! * `groups`, `disk_limits`: control groups.
 
 mod armers;
+mod asks;
 mod behind;
 mod bounded_channel;
 mod budget;
@@ -37,6 +38,7 @@ mod counter_sampling;
 mod cut;
 pub(crate) mod disk_limits;
 mod ended_threads;
+mod ends;
 pub(crate) mod evidence;
 mod fault_path;
 mod faulted;
@@ -55,6 +57,7 @@ pub(crate) mod missed_runs;
 mod naming;
 mod of_requests;
 mod own_sleeps;
+mod pauses;
 pub(crate) mod performance_events;
 mod processes;
 pub(crate) mod program_files;
@@ -73,6 +76,7 @@ mod symbols_ahead;
 #[cfg(test)]
 mod test_event;
 mod turns;
+mod unanswered;
 mod waits_by;
 mod watch;
 mod writing;

@@ -38,15 +38,16 @@ impl OfRequests {
         self.maybe_ticks += u64::from(known.may_be_tick);
     }
 
-    /// How long they took; `None` if there are none. So many that counted as sure turned out later to end in the midst of one.
-    pub(super) fn times(self, times: &Distribution, not_sure_after_all: u64) -> Option<RequestTimes> {
+    /// How long they took; `None` if there are none. So many that counted as sure turned out later to end in the midst of one, and so many to be only a question, or
+    /// only what follows the answer.
+    pub(super) fn times(self, times: &Distribution, not_sure_after_all: u64, unanswered: u64) -> Option<RequestTimes> {
         let OfRequests { maybe_parts, assumed, without_timer, late_from_due, maybe_several, .. } = self;
         Some(RequestTimes {
             p50_ns: times.quantile(0.5)?,
             // A quantile is given only where at least one value lies beyond it.
             p99_ns: if times.count() >= 100 { times.quantile(0.99) } else { None },
             max_ns: times.max()?,
-            sure: self.sure.saturating_sub(not_sure_after_all),
+            sure: self.sure.saturating_sub(not_sure_after_all).saturating_sub(unanswered),
             sure_asked: Some(self.sure_asked),
             maybe_parts,
             assumed,
@@ -55,6 +56,7 @@ impl OfRequests {
             late_from_due,
             maybe_several,
             after_answers: self.after_answers,
+            unanswered,
             maybe_in_vain: self.maybe_in_vain,
             maybe_ticks: self.maybe_ticks,
         })
@@ -70,7 +72,7 @@ mod tests {
     fn times_of_requests_are_quantiles_as_far_as_there_are_enough() {
         let mut times = Distribution::new();
         let known = OfRequests { sure: 7, sure_asked: 1, maybe_parts: 2, assumed: 5, ..OfRequests::default() };
-        assert_eq!(known.times(&times, 0), None);
+        assert_eq!(known.times(&times, 0, 0), None);
         times.record_n(1_000, 99);
         let few = RequestTimes {
             p50_ns: 1_000,
@@ -81,10 +83,11 @@ mod tests {
             assumed: 5,
             ..RequestTimes::default()
         };
-        assert_eq!(known.times(&times, 0), Some(few));
-        assert_eq!(known.times(&times, 3), Some(RequestTimes { sure: 4, ..few }));
+        assert_eq!(known.times(&times, 0, 0), Some(few));
+        assert_eq!(known.times(&times, 3, 0), Some(RequestTimes { sure: 4, ..few }));
+        assert_eq!(known.times(&times, 3, 2), Some(RequestTimes { sure: 2, unanswered: 2, ..few }));
         times.record(50_000);
-        let found = OfRequests::default().times(&times, 0).unwrap();
+        let found = OfRequests::default().times(&times, 0, 0).unwrap();
         assert_eq!((found.p50_ns, found.p99_ns, found.max_ns), (1_000, Some(1_000), 50_000));
     }
 

@@ -6,10 +6,10 @@ use super::stretches::{EndedBy, Stretch};
 use punctual_recording::episode::Call;
 
 impl Thread {
-    /// Whether it waits for what comes by connections that its program accepted, and sets out by nothing else. One that keeps a clock may have asked for that:
-    /// whoever it asked may answer by a connection of its own.
+    /// Whether it waits for what comes by connections that its program accepted, and sets out by nothing else. One that keeps a clock, or pauses for
+    /// differently long each time, may have asked for that: whoever it asked may answer by a connection of its own.
     pub(super) fn is_a_server(&self) -> bool {
-        !self.accepted.is_empty() && !self.lengths.keep_a_clock()
+        !self.accepted.is_empty() && !self.lengths.keep_a_clock() && !self.pauses.may_ask_after()
     }
 
     /// Whether a thread that sleeps at a place, or whose wait there a timer ended, does so within its requests: it waits elsewhere for those.
@@ -27,6 +27,9 @@ impl Thread {
             // What ends where it waits for others, too, is no sleep within a request.
             if is_by_timer && !self.is_unclear(place) {
                 self.lengths.slept(self.since_ns, stretch.expected_ns);
+                if self.sleeps == 0 && !self.accepted.is_empty() {
+                    self.pauses.paused(stretch.expected_ns.saturating_sub(self.since_ns));
+                }
             }
             self.sleeps = self.sleeps.saturating_add(1);
             if self.sleeps > MAX_SLEEPS {

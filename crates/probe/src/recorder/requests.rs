@@ -8,10 +8,12 @@
 //! by a connection that the thread's program accepted ([`super::looks`]), also in a call that waits for several. Every other wait is part of
 //! the request, and so is whatever a timer ends elsewhere in a thread that was seen to wait for such a connection. Loops that are behind: [`super::behind`].
 
+use super::asks::Asks;
 use super::behind::Usual;
 use super::connections::{Programs, Sight, WaitedFor};
 use super::cut::Cut;
 use super::in_vain::InVain;
+use super::pauses::Pauses;
 use super::request::Open;
 pub(crate) use super::request::{Known, Request};
 use super::returns::Returns;
@@ -66,8 +68,12 @@ pub(super) struct Thread {
     sure_asked: u64,
     /// How many do since a timer of its own began them, as its clock did.
     pub(super) sure_by_clock: u64,
+    /// How long it sleeps between what comes by those that it accepted.
+    pub(super) pauses: Pauses,
+    /// Whether it asks within those, and waits for nobody.
+    pub(super) asks: Asks,
     /// Whether it was seen to be done with a request, and to go on.
-    has_returned: bool,
+    pub(super) has_returned: bool,
     /// Where it waits for answers.
     pub(super) asked: BTreeSet<u32>,
     /// Where it waits for answers, or for requests.
@@ -101,8 +107,10 @@ pub(crate) struct Requests {
     pub(super) programs: Programs,
     cut: Cut,
     not_sure_after_all: u64,
+    /// See [`Requests::unanswered`].
+    pub(super) unanswered: u64,
     /// Threads that ended, see [`RecorderSummary::ended_threads`](punctual_recording::RecorderSummary::ended_threads).
-    ended: u64,
+    pub(super) ended: u64,
 }
 
 impl Requests {
@@ -118,23 +126,27 @@ impl Requests {
         thread.has_accepted = self.programs.has_accepted(stretch.process);
         thread.accepted_none = self.programs.accepted_none(stretch.process);
         thread.note_wait(stretch);
-        self.not_sure_after_all += u64::from(thread.ended_out_of_step(stretch));
+        let not_sure = u64::from(thread.ended_out_of_step(stretch));
         let before = thread.end_of_wait(stretch, &mut self.cut);
         thread.begin(stretch);
         let after = thread.pause(stretch);
         let sure = || [before, after].into_iter().flatten().filter(|over| over.known.is_sure());
         thread.sure_asked += sure().filter(|over| over.known.is_asked_for).count() as u64;
         thread.sure_by_clock += sure().filter(|over| over.known.is_by_own_timer).count() as u64;
-        self.programs.were_alone(stretch.process, sure().filter(|over| over.known.is_alone).count() as u64);
-        self.not_sure_after_all += thread.not_by_clock();
+        let not_sure = not_sure + thread.not_by_clock();
+        thread.are_not_sure(not_sure);
+        self.not_sure_after_all += not_sure;
         if thread.may_ask() {
             self.not_sure_after_all += std::mem::take(&mut thread.sure_asked);
         }
         thread.has_returned |= before.is_some() || after.is_some() && stretch.then != Pause::Ends;
+        let (is_of_accepting, answered) =
+            (thread.has_accepted && thread.accepted.is_empty(), thread.has_returned || thread.has_accepted);
+        let alone = sure().filter(|over| over.known.is_alone).count() as u64;
+        self.note_by_clock(tid, sure().filter(|over| over.known.is_by_own_timer).count() as u64, alone);
         if stretch.then == Pause::Ends {
-            self.ended += u64::from(thread.has_accepted && thread.accepted.is_empty());
-            let was_made = tid != stretch.process && !thread.has_returned && !thread.has_accepted;
-            self.programs.thread_ended(stretch.process, was_made);
+            self.ended += u64::from(is_of_accepting);
+            self.thread_ended(tid, stretch.process, !answered);
             self.threads.remove(&tid);
         }
         [before, after].into_iter().flatten()
@@ -165,20 +177,6 @@ impl Requests {
     /// Requests whose end was not found: more than [`MAX_WAITS`] waits, none of them for the source.
     pub(crate) fn given_up(&self) -> u64 {
         self.cut.given_up()
-    }
-
-    /// A thread of a process ended without a wakeup since it last slept, if it ever did: as one that answers one request does.
-    pub(crate) fn ended_unseen(&mut self, tid: u32, process: u32) {
-        self.lost_sight_of(tid);
-        let thread = self.threads.remove(&tid).unwrap_or_default();
-        let has_accepted = self.programs.has_accepted(process);
-        self.ended += u64::from(has_accepted && thread.accepted.is_empty());
-        self.programs.thread_ended(process, tid != process && !thread.has_returned && !has_accepted);
-    }
-
-    /// Threads of programs that accept connections that ended, and were not seen to wait for any; and those of programs that make one for each piece of work.
-    pub(crate) fn ended(&self) -> u64 {
-        self.ended + self.programs.made()
     }
 
     /// Requests that have begun and whose end was not seen, or not yet.

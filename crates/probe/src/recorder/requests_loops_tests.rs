@@ -273,6 +273,30 @@ fn threads_that_ended_without_a_wakeup_are_counted_too() {
     assert_eq!((play.requests.ended(), play.requests.cut()), (2, 1));
 }
 
+/// A server that forks for each connection: what its children did for that is in no request.
+#[test]
+fn processes_that_ended_beside_a_program_that_accepts_connections_are_counted() {
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    let children = |accepts: bool, count: u32| {
+        let mut play = Play::default();
+        play.stretch(EndedBy::Thread, waits(IDLE, Call::Read));
+        if accepts {
+            play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+        }
+        for child in 100..100 + count {
+            if child % 2 == 0 {
+                play.requests.ended_unseen(child, child);
+                continue;
+            }
+            let (ended_by, then) = (EndedBy::Thread, Pause::Ends);
+            let stretch = Stretch { process: child, expected_ns: 1, ended_by, ran_ns: 1, until_ns: 2, then };
+            assert_eq!(play.requests.next(child, &stretch).count(), 0);
+        }
+        play.requests.ended()
+    };
+    assert_eq!([children(true, 2), children(true, 3), children(true, 20), children(false, 20)], [0, 3, 20, 0]);
+}
+
 /// The C library's thread for timers that are to call a function makes a thread for each time, in which the program waits for its answer.
 #[test]
 fn a_thread_that_hands_its_requests_on_to_threads_that_it_makes_has_no_sure_ones() {

@@ -101,3 +101,28 @@ fn a_client_that_accepts_its_answers_does_not_sleep_within_its_requests() {
     assert!(known.iter().all(|known| known.may_be_part && !known.is_asked_for), "{known:?}");
     assert_eq!(sure(&play), play.requests.not_sure_after_all());
 }
+
+/// An editor whose language server connected to it, and a server that sleeps within its requests: both read, sleep, write and read. A person's pauses are never as
+/// long as the one before; a store is mostly as far.
+#[test]
+fn a_sleep_between_two_answers_is_no_part_of_a_request_where_it_is_another_each_time() {
+    let serve = |pause_ns: fn(u64) -> u64| {
+        let mut play = Play::default();
+        stretch(&mut play, MS, EndedBy::Thread, waits(IDLE, Call::Read));
+        for round in 0..40 {
+            if round == 0 {
+                seen(&mut play);
+            }
+            stretch(&mut play, 3 * MS + round * MS / 3, EndedBy::Thread, waits(OTHER, Call::Sleep));
+            stretch(&mut play, pause_ns(round), EndedBy::Timer, waits(IDLE, Call::Read));
+        }
+        let last = &play.over[play.over.len() - 10..];
+        let longest_ns = last.iter().map(|(from_ns, to_ns)| to_ns - from_ns).max();
+        let known = &play.known[play.known.len() - 10..];
+        (longest_ns, known.iter().any(|known| known.is_asked_for), sure(&play) - play.requests.not_sure_after_all())
+    };
+    let (longest_ns, is_asked_for, sure) = serve(|round| (5 + round * 7 % 23) * MS);
+    assert!(!is_asked_for && sure == 0, "{longest_ns:?} {sure}");
+    let (longest_ns, is_asked_for, sure) = serve(|round| if round % 11 == 10 { 30 * MS } else { 20 * MS });
+    assert!(is_asked_for && sure > 30 && longest_ns >= Some(20 * MS), "{longest_ns:?} {sure}");
+}

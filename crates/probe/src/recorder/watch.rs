@@ -13,6 +13,7 @@ use super::naming::name_places;
 use super::of_requests::OfRequests;
 use super::programs::FlightRecorder;
 use super::requests::{EndedBy, Known, Pause, Requests, Stretch};
+use super::unanswered::AskLooks;
 use super::writing::{MAX_BYTES, WritingThread};
 use punctual_kernel::scheduling::Eager;
 use punctual_kernel::{clock, ending, hold};
@@ -78,6 +79,8 @@ pub struct Watch {
     requests: Requests,
     /// How much is known of those that are over.
     of_requests: OfRequests,
+    /// Whether they ask in those in which they wait for nobody.
+    ask_looks: AskLooks,
     /// Where they get it, if other threads alone wake them.
     looks: Looks,
     deliveries: Distribution,
@@ -142,6 +145,7 @@ impl Watch {
             at_work: HashMap::new(),
             requests: Requests::default(),
             of_requests: OfRequests::default(),
+            ask_looks: AskLooks::default(),
             looks: Looks::new(settings.stage),
             deliveries: Distribution::new(),
             threshold_ns: match settings.threshold {
@@ -219,6 +223,7 @@ impl Watch {
         for request in self.requests.next(wakeup.tid, &stretch) {
             let value_ns = request.end_ns.saturating_sub(request.expected_ns);
             self.of_requests.count(&request, self.threshold_ns);
+            self.ask_looks.note(wakeup.tid, &request);
             self.look_at(wakeup, request.expected_ns, value_ns, name, priority, request.known);
         }
     }
@@ -299,6 +304,7 @@ impl Watch {
         self.missed.read(now, &self.recorder);
         self.writing.keep_up();
         self.looks.look(&mut self.requests);
+        self.ask_looks.look(&self.recorder, &mut self.requests, now);
         // Each one copies out of all rings: not once the program was asked to end.
         while !ending::is_asked() && self.pending.front().is_some_and(|(late, ..)| late.end_ns + AFTER_NS < now) {
             let Some((late, threshold_ns, noticed_ns)) = self.pending.pop_front() else { break };
@@ -384,7 +390,8 @@ impl Watch {
         summary.cut_requests = self.requests.cut();
         if self.settings.stage == Stage::Request {
             summary.requests = Some(self.values.count());
-            summary.request_times = self.of_requests.times(&self.values, self.requests.not_sure_after_all());
+            summary.request_times =
+                self.of_requests.times(&self.values, self.requests.not_sure_after_all(), self.requests.unanswered());
             summary.maybe_late_cut = Some(self.requests.maybe_late_cut(clock::monotonic_ns()));
             summary.ended_threads = self.requests.ended();
         }

@@ -137,6 +137,9 @@ pub struct RequestTimes {
     /// that is the answer, and the wait for it is in no request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub after_answers: u64,
+    /// How many of them may be only a question, or only what follows its answer: their thread was seen to ask others in such requests, and waited for none of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
     /// How many of them may be wakeups in vain, as of a server whose client reads the answer out of a local stream socket: they are short, and come right
     /// after a longer one.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -153,10 +156,10 @@ impl RequestTimes {
         all.saturating_sub(self.sure).max(self.assumed).min(all)
     }
 
-    /// What is known of requests of clients that were behind their timers, or had none: how many began without these, how many may be
-    /// several each, and how many may leave out the wait for the answer; each with words to follow the number.
-    pub fn of_late_clients(self) -> [(u64, String); 3] {
-        let RequestTimes { without_timer, late_from_due, maybe_several, after_answers, .. } = self;
+    /// What is known of requests of clients that were behind their timers, had none, or do not wait for their answers: how many began without these, how many may be
+    /// several each, and how many may leave out the wait for the answer, for either reason; each with words to follow the number.
+    pub fn of_late_clients(self) -> [(u64, String); 4] {
+        let RequestTimes { without_timer, late_from_due, maybe_several, after_answers, unanswered, .. } = self;
         let from_due = match late_from_due {
             0 => String::new(),
             late => format!(" (counted from then, {} more took longer than the threshold)", grouped(late)),
@@ -170,7 +173,12 @@ impl RequestTimes {
         let each = agreeing(maybe_several, "", "each ");
         let several = format!("may {each}be several requests of a client that was behind its timer");
         let after = "may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none";
-        [(without_timer, began), (maybe_several, several), (after_answers, after.to_owned())]
+        let asked = format!(
+            "may {}be only a question or only its answer, since {} thread asks others and does not wait for them",
+            agreeing(unanswered, "", "each "),
+            agreeing(unanswered, "its", "their"),
+        );
+        [(without_timer, began), (maybe_several, several), (after_answers, after.to_owned()), (unanswered, asked)]
     }
 }
 
@@ -266,11 +274,12 @@ mod tests {
                 late_from_due,
                 maybe_several: count,
                 after_answers: count,
+                unanswered: count,
                 ..RequestTimes::default()
             };
             times.of_late_clients().map(|(number, words)| format!("{number} {words}"))
         };
-        let [began, several, after] = told(1, 0);
+        let [began, several, after, unanswered] = told(1, 0);
         assert_eq!(
             began,
             "1 began without its timer, because the client was behind, and is timed from when it was sent, not from when it was due"
@@ -280,12 +289,20 @@ mod tests {
             after,
             "1 may begin with the answer to the one before, and leave out the wait for it, if the client was behind its timer or had none"
         );
-        let [began, several, _] = told(813, 1_402);
+        assert_eq!(
+            unanswered,
+            "1 may be only a question or only its answer, since its thread asks others and does not wait for them"
+        );
+        let [began, several, _, unanswered] = told(813, 1_402);
         assert_eq!(
             began,
             "813 began without their timer, because the client was behind, and are timed from when they were sent, not from when they were due \
              (counted from then, 1,402 more took longer than the threshold)"
         );
         assert_eq!(several, "813 may each be several requests of a client that was behind its timer");
+        assert_eq!(
+            unanswered,
+            "813 may each be only a question or only its answer, since their thread asks others and does not wait for them"
+        );
     }
 }

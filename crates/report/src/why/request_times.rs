@@ -108,7 +108,12 @@ pub(crate) fn may_be_late<Told: Fn(u64, u64) -> bool>(
     is_told: &Told,
 ) -> impl Iterator<Item = (u64, String)> + use<Told> {
     let (times, all) = (recorder.request_times.unwrap_or_default(), recorder.requests.unwrap_or(0));
-    let are_told = [times.late_from_due > 0, times.maybe_several > 0, is_told(times.after_answers, all)];
+    let are_told = [
+        times.late_from_due > 0,
+        times.maybe_several > 0,
+        is_told(times.after_answers, all),
+        is_told(times.unanswered, all),
+    ];
     times.of_late_clients().into_iter().zip(are_told).filter(|(_, is_told)| *is_told).map(|(counted, _)| counted)
 }
 

@@ -28,8 +28,9 @@ impl WhyReport<'_> {
         let all = self.recognised().filter(|all| *all > 0)?;
         let (parts, recorder) = (self.maybe_parts(), self.recorder.as_ref()?);
         let times = recorder.request_times.unwrap_or_default();
-        let RequestTimes { maybe_several, after_answers, .. } = times;
-        let hiding = times.may_hide(all).saturating_sub(maybe_several).saturating_sub(after_answers);
+        let RequestTimes { maybe_several, after_answers, unanswered, .. } = times;
+        let told = maybe_several.saturating_add(after_answers).saturating_add(unanswered);
+        let hiding = times.may_hide(all).saturating_sub(told);
         let mut untold = Vec::new();
         if hiding > parts && is_told(hiding, all) {
             let begin_and_end = agreeing(hiding, "begins and ends", "begin and end");
