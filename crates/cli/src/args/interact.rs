@@ -81,7 +81,7 @@ pub(crate) enum InteractCommand {
     ///
     /// It passes your terminal on to the program, or starts it on your X display, and keeps keys, clicks, scrolls and pauses.
     #[command(
-        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn --via x11 -o edit.toml -- mousepad\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program, which gets Ctrl-C too; in a window, Ctrl-C in the terminal ends both. What is typed while a terminal's echo is off is not kept. A program that shows stars for a password, or a window, cannot be told from an editor: type no password into it."
+        after_help = "Examples:\n  punctual interact learn -o edit.toml -- vim notes.txt\n  punctual interact learn --via x11 -o edit.toml -- mousepad\n  sudo punctual interact --script edit.toml --pace recorded -- vim notes.txt\n\nIt ends with the program; in a window, Ctrl-C in the terminal ends both. What is typed while a terminal's echo is off is not kept. Programs that show stars, and windows, cannot be told from an editor: type no password there."
     )]
     Learn(LearnArguments),
     /// Install what a script is for, after asking

@@ -1,7 +1,9 @@
 //! The processes below the guard.
 
 use crate::stat_line::{StatLine, processes};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, pidfd_open, pidfd_send_signal,
+};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,12 @@ pub(super) fn reap() -> Vec<Dead> {
         dead.push(Dead { pid: pid.as_raw_nonzero().get() as u32, code: status.exit_status() });
     }
     dead
+}
+
+/// Whether any child is left, be it one that others left behind. Whoever forks and ends while processes are listed is on no list, nor is the new one.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    rustix::process::waitid(WaitId::All, options).err() != Some(rustix::io::Errno::CHILD)
 }
 
 /// Kills every process of a session, which may have lost its leader.

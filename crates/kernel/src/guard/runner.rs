@@ -1,7 +1,7 @@
 //! The guard's side: makes ready, starts, repeats, reports, and ends everything.
 
 use super::lines::{Lines, last_line};
-use super::processes::{Dead, all_below, reap};
+use super::processes::{Dead, all_below, has_children, reap};
 use super::spawn::{lead_at, spawn};
 use super::{GuardEvent, GuardedCommand, GuardedPreparation, GuardedRun, SCRATCH, scratch};
 use crate::{Refused, clock};
@@ -310,7 +310,7 @@ impl Runner {
             self.hear();
             reap();
             let left = all_below(me);
-            if left.is_empty() {
+            if left.is_empty() && !has_children() {
                 break;
             }
             if asked.elapsed() > Duration::from_millis(700) {
