@@ -425,6 +425,27 @@ fn places_are_right_in_what_a_window_manager_puts_around_a_window() {
 }
 
 #[test]
+fn what_is_in_the_way_of_the_script_by_then_is_left_alone() {
+    needs!("interact learn window", "Xvfb");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = directory.path();
+    let display = Display::start();
+    let person = Person::at(&display);
+    let program = example("interact_clicks").display().to_string();
+    let child = learning(at, &display, &["--", &program, "log"]);
+    person.turn_to(0, 1);
+    std::fs::write(at.join("s.toml"), "somebody's").unwrap();
+    person.types("aq");
+    let output = child.wait_with_output().unwrap();
+    let answer = json(&output);
+    assert_eq!((code(&output), &answer["script"]), (0, &"s-2.toml".into()), "{}", stderr(&output));
+    assert!(answer["warnings"].to_string().contains("s.toml was made meanwhile"), "{answer}");
+    assert_eq!(std::fs::read_to_string(at.join("s.toml")).unwrap(), "somebody's");
+    let text = std::fs::read_to_string(at.join("s-2.toml")).unwrap();
+    assert_eq!(acts(&Script::parse("s-2.toml", &text).unwrap()), ["a", "q"]);
+}
+
+#[test]
 fn a_disk_that_is_full_by_then_is_said_in_one_line() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -79,6 +79,8 @@ pub struct Session<'a> {
     pub program_exit_code: Option<i32>,
     /// Whether the session was cut off before the program ended.
     pub is_cut_off: bool,
+    /// Where the script was to go, if something was there by then and it went elsewhere.
+    pub asked_for: Option<&'a Path>,
 }
 
 /// A script that was learned.
@@ -181,6 +183,12 @@ fn warnings(session: &Session<'_>) -> Vec<String> {
         let (inputs, were) = (counted(session.too_many, "input"), agreeing(session.too_many, "was", "were"));
         lines.push(format!("{inputs} at the end {were} left out: a script has no room for more"));
     }
+    if let Some(path) = session.asked_for {
+        lines.push(format!(
+            "{} was made meanwhile by somebody else, and is left as it is: the script is beside it",
+            path.display()
+        ));
+    }
     if session.is_cut_off {
         lines.push("the session was cut off before the program ended".to_owned());
     }
@@ -214,6 +222,7 @@ mod tests {
             lasted_ns: 2_000_000_000,
             program_exit_code: Some(0),
             is_cut_off: false,
+            asked_for: None,
         };
         let text = LearnAnswer::new(&session, Some(Path::new("a b.toml"))).text();
         assert!(text.starts_with("Learned 1 key in 2.00 s, into "), "{text}");
@@ -227,6 +236,9 @@ mod tests {
         assert!(text.contains("note: not in the script: 2 drags; 1 click with a key held\n"), "{text}");
         assert!(text.contains("1 input at the end was left out"), "{text}");
         assert!(text.contains("interact --via x11 --script w.toml --pace recorded -- vim"), "{text}");
+        let beside = Session { asked_for: Some(Path::new("w.toml")), ..window };
+        let text = LearnAnswer::new(&beside, Some(Path::new("w-2.toml"))).text();
+        assert!(text.contains("note: w.toml was made meanwhile") && text.contains("--script w-2.toml"), "{text}");
         let none = LearnAnswer::new(&Session { keys: 0, ..session }, None);
         assert_eq!((none.code(), none.next.as_ref()), (1, None));
     }

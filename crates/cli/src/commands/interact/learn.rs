@@ -9,7 +9,11 @@ use anyhow::{anyhow, ensure};
 use punctual_interact::{LearnEnd, Learned, Target, Via, learn, learn_attached, learn_in_window};
 use punctual_recording::Place;
 use punctual_report::interact::{LearnAnswer, NotLearned, Session};
-use std::path::Path;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// How many names are tried for a script.
+const MAX_NAMES: u32 = 100;
 
 pub(super) fn run(arguments: &LearnArguments, output: Output) -> anyhow::Result<u8> {
     if arguments.attach.is_some() && arguments.via == LearnPlace::Pty {
@@ -29,12 +33,11 @@ pub(super) fn run(arguments: &LearnArguments, output: Output) -> anyhow::Result<
         (None, LearnPlace::X11) => (learn_in_window(&arguments.program, &is_asked)?, Via::Window),
         (None, LearnPlace::Pty) => (learn(&arguments.program, &is_asked)?, Via::Terminal),
     };
-    if let Some(script) = &learned.script {
-        write(&path, script)?;
-    }
+    let written = learned.script.as_deref().map(|script| write(&path, script)).transpose()?;
     let program = target.as_ref().map_or(&arguments.program, |target| &target.words);
     let session = session(program, via, &learned);
-    let answer = LearnAnswer::new(&session, learned.script.is_some().then_some(path.as_path()));
+    let asked_for = written.as_ref().filter(|written| **written != path).map(|_| path.as_path());
+    let answer = LearnAnswer::new(&Session { asked_for, ..session }, written.as_deref());
     let code = answer.code();
     if output.json {
         output::answer(answer, code);
@@ -44,9 +47,42 @@ pub(super) fn run(arguments: &LearnArguments, output: Output) -> anyhow::Result<
     Ok(code)
 }
 
-fn write(path: &Path, script: &str) -> anyhow::Result<()> {
-    let written = Place::of(path).and_then(|place| place.write(script.as_bytes()));
-    written.map_err(|error| anyhow!("cannot write {}: {}; what was learned is lost", path.display(), plain(&error)))
+/// Writes the script to a new file and returns its path: beside this one, with a number, if something is there by now. The
+/// person has used the program for as long as that took.
+fn write(path: &Path, script: &str) -> anyhow::Result<PathBuf> {
+    for number in 1..=MAX_NAMES {
+        let path = if number == 1 { path.to_owned() } else { numbered(path, number) };
+        match create(&path, script) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(anyhow!("cannot write {}: {}; what was learned is lost", path.display(), plain(&error)));
+            }
+            Ok(()) => return Ok(path),
+        }
+    }
+    Err(anyhow!("{} and {MAX_NAMES} names like it are taken; what was learned is lost", path.display()))
+}
+
+/// Writes a file that is not there yet, whole or not at all.
+fn create(path: &Path, script: &str) -> std::io::Result<()> {
+    let place = Place::of(path)?;
+    let mut file = place.create_new()?;
+    let written = file.write_all(script.as_bytes());
+    if written.is_err() {
+        place.remove();
+    }
+    written
+}
+
+/// `S-2.toml` for `S.toml`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
 }
 
 fn session<'a>(program: &'a [String], via: Via, learned: &'a Learned) -> Session<'a> {
@@ -78,5 +114,26 @@ fn session<'a>(program: &'a [String], via: Via, learned: &'a Learned) -> Session
         lasted_ns: learned.lasted_ns,
         program_exit_code,
         is_cut_off,
+        asked_for: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_never_replaces_what_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        assert_eq!(write(&at("s.toml"), "first").unwrap(), at("s.toml"));
+        assert_eq!(write(&at("s.toml"), "second").unwrap(), at("s-2.toml"));
+        std::fs::create_dir(at("s-3.toml")).unwrap();
+        assert_eq!(write(&at("s.toml"), "third").unwrap(), at("s-4.toml"));
+        assert_eq!(write(&at("none"), "").unwrap(), at("none"));
+        assert_eq!(write(&at("none"), "").unwrap(), at("none-2"));
+        let read = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+        assert_eq!(["s.toml", "s-2.toml", "s-4.toml"].map(read), ["first", "second", "third"]);
+        assert!(write(&at("missing/s.toml"), "").unwrap_err().to_string().ends_with("is lost"));
     }
 }
