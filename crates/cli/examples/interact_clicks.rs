@@ -3,7 +3,7 @@
 //!
 //! `interact_clicks LOG`: each line of the log is `key CODE STATE WINDOW` or `button NUMBER WINDOW X Y`. There is a window
 //! within the first one. m moves that away, o opens a second one, p a menu that reaches beyond the first one; a click closes
-//! both. q ends it.
+//! both. w opens one as toolkits do: made on the screen, and put into another below what would be a menu bar. q ends it.
 
 use std::fs::File;
 use std::io::Write;
@@ -22,6 +22,10 @@ const INNER: Shape = ("inner", (150, 100), (100, 80), 1);
 const SECOND: Shape = ("second", (250, 150), (200, 150), 0);
 const MENU: Shape = ("menu", (60, 200), (120, 120), 1);
 
+const WRAPPED: Shape = ("wrapped", (250, 150), (200, 118), 0);
+/// How high a menu bar would be, pixels.
+const BAR: u16 = 32;
+
 struct Program {
     connection: RustConnection,
     root: Window,
@@ -33,7 +37,26 @@ struct Program {
 }
 
 impl Program {
-    fn show(&mut self, (name, (x, y), (width, height), border): Shape, parent: Window) -> Window {
+    fn show(&mut self, shape: Shape, parent: Window) -> Window {
+        let window = self.make(shape, parent);
+        self.connection.map_window(window).and_then(|_| self.connection.flush()).expect("the window is shown");
+        window
+    }
+
+    /// Shows a window within another one that is made after it.
+    fn show_wrapped(&mut self) {
+        let (name, place, (width, height), border) = WRAPPED;
+        let inner = self.make(WRAPPED, self.root);
+        let wrapper = self.make((name, place, (width, height + BAR), border), self.root);
+        let connection = &self.connection;
+        connection.reparent_window(inner, wrapper, 0, BAR.cast_signed()).expect("it is put into the other");
+        for window in [wrapper, inner] {
+            connection.map_window(window).expect("the window is shown");
+        }
+        connection.flush().expect("the server is there");
+    }
+
+    fn make(&mut self, (name, (x, y), (width, height), border): Shape, parent: Window) -> Window {
         let window = self.connection.generate_id().expect("an id");
         let wanted = CreateWindowAux::new()
             .background_pixel(0x00c0_c0c0)
@@ -45,7 +68,6 @@ impl Program {
         connection
             .create_window(depth, window, parent, x, y, width, height, border, class, copied, &wanted)
             .expect("the window is asked for");
-        connection.map_window(window).and_then(|_| connection.flush()).expect("the window is shown");
         self.windows.push((window, name));
         window
     }
@@ -86,6 +108,7 @@ fn main() {
                     }
                     Some('o') => drop(program.show(SECOND, program.root)),
                     Some('p') => drop(program.show(MENU, program.root)),
+                    Some('w') => program.show_wrapped(),
                     Some('q') => return,
                     _ => {}
                 }

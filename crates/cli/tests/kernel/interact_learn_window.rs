@@ -424,6 +424,34 @@ fn places_are_right_in_what_a_window_manager_puts_around_a_window() {
     assert_eq!(acts(&script), ["left 33 44", "right 33 44", "up 201 140", "up 201 140", "a", "q"]);
 }
 
+/// Toolkits make a window and put it into another of their own, around a menu bar. Where the pointer is decides which of the
+/// two has a key.
+#[test]
+fn a_window_that_the_program_put_into_another_is_a_part_of_that() {
+    needs!("interact learn window", "Xvfb");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let at = directory.path();
+    let display = Display::start();
+    let person = Person::at(&display);
+    let program = example("interact_clicks").display().to_string();
+    let child = learning(at, &display, &["--", &program, "log"]);
+    let first = person.turn_to(0, 1);
+    // Where the pointer is when a script is played.
+    person.point(first, (200, 130));
+    person.types("w");
+    let wrapper = person.turn_to(1, 2);
+    person.types("c");
+    person.click(1, wrapper, (20, 50));
+    person.types("dq");
+    let (answer, script) = learned(at, &child.wait_with_output().unwrap());
+    assert_eq!(acts(&script), ["w", "c", "left 20 50", "d", "q"], "{answer}");
+    assert_eq!(number(&answer["not_learned"]["other_windows"]), 0, "{answer}");
+    let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "s.toml", "--pace", "recorded", "-o"];
+    let played = run(at, &[&words[..], &["r.punctual", "--", &program, "played"]].concat());
+    assert_eq!(code(&played), 0, "{}{}", stdout(&played), stderr(&played));
+    assert_eq!(lines(&at.join("played")), lines(&at.join("log")));
+}
+
 #[test]
 fn what_is_in_the_way_of_the_script_by_then_is_left_alone() {
     needs!("interact learn window", "Xvfb");

@@ -117,6 +117,10 @@ impl SharedDisplay {
                 Event::CreateNotify(made) if made.parent == self.root => self.learn(&made)?,
                 Event::ConfigureNotify(to) => self.windows.changed(to.window, (to.x, to.y), (to.width, to.height)),
                 Event::MapNotify(mapped) => self.windows.mapped(mapped.window, mapped.override_redirect),
+                Event::ReparentNotify(to) => {
+                    let within = self.owns(to.parent).then_some(to.parent);
+                    self.windows.reparented(to.window, within);
+                }
                 Event::UnmapNotify(unmapped) => self.windows.unmapped(unmapped.window),
                 Event::DestroyNotify(gone) => {
                     self.windows.gone(gone.window);

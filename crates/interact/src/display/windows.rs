@@ -19,6 +19,8 @@ pub(crate) struct Window {
     /// A menu or a hint, which takes no keys by itself.
     pub(crate) is_passing: bool,
     is_mapped: bool,
+    /// It was put into this one of the program's windows, and is a part of that.
+    pub(crate) within: Option<u32>,
 }
 
 impl Window {
@@ -42,9 +44,9 @@ impl Window {
         Some(Spot { x: along(self.x, self.width, x)?, y: along(self.y, self.height, y)? })
     }
 
-    /// Somebody can use it: it is shown, takes keys, and is not too small.
+    /// Somebody can use it: it is shown, no part of another, takes keys, and is not too small.
     fn is_usable(&self) -> bool {
-        self.is_mapped && !self.is_passing && self.width >= MIN_SIDE && self.height >= MIN_SIDE
+        self.is_mapped && self.within.is_none() && !self.is_passing && self.width >= MIN_SIDE && self.height >= MIN_SIDE
     }
 }
 
@@ -62,7 +64,7 @@ impl Windows {
     pub(crate) fn made(&mut self, id: u32, (x, y): (i16, i16), (width, height): (u16, u16), is_passing: bool) {
         self.gone(id);
         if self.0.len() < MAX_WINDOWS {
-            self.0.push(Window { id, x, y, width, height, is_passing, is_mapped: false });
+            self.0.push(Window { id, x, y, width, height, is_passing, is_mapped: false, within: None });
         }
     }
 
@@ -84,6 +86,14 @@ impl Windows {
     pub(crate) fn unmapped(&mut self, id: u32) {
         if let Some(window) = self.0.iter_mut().find(|window| window.id == id) {
             window.is_mapped = false;
+        }
+    }
+
+    /// It was put into another window: one of the program's, of which it is a part from now on, or any other, as the screen
+    /// or what a window manager puts around it.
+    pub(crate) fn reparented(&mut self, id: u32, within: Option<u32>) {
+        if let Some(window) = self.0.iter_mut().find(|window| window.id == id) {
+            window.within = within;
         }
     }
 
@@ -135,6 +145,13 @@ mod tests {
         assert_eq!(window.spot_of((110, 119)), Some(Spot::parse("100 99").unwrap()));
         assert_eq!((window.spot_of((9, 119)), window.spot_of((110, 120))), (None, None));
         assert_eq!((windows.usable().count(), within_border((-3, 5), 2)), (2, (-1, 7)));
+        // Toolkits make a window, put it into one around it and a menu bar, and show both.
+        windows.reparented(2, Some(4));
+        assert_eq!((current(&windows), windows.usable().count()), (Some(1), 1));
+        windows.mapped(2, false);
+        assert_eq!(current(&windows), Some(1));
+        windows.reparented(2, None);
+        assert_eq!(current(&windows), Some(2));
         windows.unmapped(2);
         assert_eq!(current(&windows), Some(1));
         windows.gone(1);

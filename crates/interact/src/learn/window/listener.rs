@@ -312,13 +312,16 @@ impl Waiting {
     }
 }
 
-/// The window of the program that a window is in, if that is there.
+/// The uppermost window of the program that a window is in, if that is there.
 fn top_of<'a>(windows: &'a Windows, mut id: u32, parent: &mut dyn FnMut(u32) -> Option<u32>) -> Option<&'a Window> {
     for _ in 0..MAX_DEPTH {
-        if let Some(window) = windows.get(id) {
-            return Some(window);
-        }
-        id = parent(id)?;
+        let Some(window) = windows.get(id) else {
+            id = parent(id)?;
+            continue;
+        };
+        // Whoever is told of a key may close the window before the server could be asked.
+        let Some(around) = window.within else { return Some(window) };
+        id = around;
     }
     None
 }
@@ -482,6 +485,26 @@ mod tests {
         assert_eq!(done(&listener), expected(all));
         // In the first window while the second one is shown, and in one that was gone before it could be asked whose it is.
         assert_eq!(listener.not_learned, NotLearned { other_windows: 3, ..NotLearned::default() });
+    }
+
+    #[test]
+    fn keys_belong_to_the_window_around_the_one_that_was_put_into_it() {
+        let mut listener = listener();
+        show(&mut listener, 2, (300, 50), (80, 80));
+        // Made directly on the screen, then put into the second one, and shown after that.
+        listener.windows.made(WITHIN, (300, 82), (80, 48), false);
+        listener.windows.reparented(WITHIN, Some(2));
+        listener.windows.mapped(WITHIN, false);
+        let mut parent = |_| None;
+        for (kind, detail, time_ms, window) in
+            [(KEY_PRESS_EVENT, A, 100, 2), (KEY_PRESS_EVENT, A, 150, WITHIN), (BUTTON_PRESS_EVENT, 4, 250, WITHIN)]
+        {
+            report(&mut listener, kind, detail, time_ms, (310, 90));
+            listener.told(Told { kind, detail: detail.into(), time_ms, window }, &mut parent);
+        }
+        listener.end();
+        assert_eq!(done(&listener), expected([("a", 100), ("a", 50), ("up 10 40", 100)]));
+        assert_eq!(listener.not_learned, NotLearned::default());
     }
 
     #[test]

@@ -258,7 +258,11 @@ impl Session {
             }
             Heard::Unmapped(window) => self.listener.windows.unmapped(window),
             Heard::Destroyed(window) => self.listener.windows.gone(window),
-            Heard::Reparented => self.is_moved = true,
+            Heard::Reparented(to) => {
+                self.is_moved = true;
+                let is_within = to.parent != self.root && self.is_programs(to.parent);
+                self.listener.windows.reparented(to.window, is_within.then_some(to.parent));
+            }
             Heard::KeysChanged => {
                 if let Ok(symbols) = symbols(&self.control) {
                     self.listener.has_symbols(symbols);

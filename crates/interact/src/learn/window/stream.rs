@@ -16,7 +16,7 @@ use x11rb::protocol::record::{self, ConnectionExt as _, EnableContextReply};
 use x11rb::protocol::xproto::{
     CONFIGURE_NOTIFY_EVENT, CREATE_NOTIFY_EVENT, ConfigureNotifyEvent, CreateNotifyEvent, DESTROY_NOTIFY_EVENT,
     DestroyNotifyEvent, GE_GENERIC_EVENT, KEY_PRESS_EVENT, MAP_NOTIFY_EVENT, MAPPING_NOTIFY_EVENT, MOTION_NOTIFY_EVENT,
-    MapNotifyEvent, REPARENT_NOTIFY_EVENT, UNMAP_NOTIFY_EVENT, UnmapNotifyEvent,
+    MapNotifyEvent, REPARENT_NOTIFY_EVENT, ReparentNotifyEvent, UNMAP_NOTIFY_EVENT, UnmapNotifyEvent,
 };
 use x11rb::rust_connection::RustConnection;
 use x11rb::x11_utils::TryParse;
@@ -45,7 +45,7 @@ pub(super) enum Heard {
     /// It is gone.
     Destroyed(u32),
     /// It is in another window.
-    Reparented,
+    Reparented(ReparentNotifyEvent),
     /// Keys stand for something else.
     KeysChanged,
     /// A client has come or gone: its number may be another's now.
@@ -169,7 +169,7 @@ fn window_of(event: &[u8; EVENT_BYTES]) -> Option<Heard> {
         DESTROY_NOTIFY_EVENT => {
             DestroyNotifyEvent::try_parse(event).ok().map(|(gone, _)| Heard::Destroyed(gone.window))
         }
-        REPARENT_NOTIFY_EVENT => Some(Heard::Reparented),
+        REPARENT_NOTIFY_EVENT => ReparentNotifyEvent::try_parse(event).ok().map(|(to, _)| Heard::Reparented(to)),
         MAPPING_NOTIFY_EVENT => Some(Heard::KeysChanged),
         _ => None,
     }
