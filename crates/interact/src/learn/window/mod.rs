@@ -21,10 +21,11 @@ use punctual_kernel::{Refused, clock};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use stream::{Heard, Stream};
-use symbols::Symbols;
+use symbols::{Levels, Symbols};
 use x11rb::connection::Connection;
 use x11rb::errors::{ReplyError, ReplyOrIdError};
 use x11rb::protocol::record::ConnectionExt as _;
+use x11rb::protocol::xkb::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{
     ChangeWindowAttributesAux, ConfigureNotifyEvent, ConnectionExt as _, CreateNotifyEvent, EventMask, MapState,
     WindowClass,
@@ -122,6 +123,8 @@ fn refused(error: impl std::fmt::Display) -> Refused {
 /// The display, as far as it shows the program.
 struct Session {
     control: RustConnection,
+    /// Asked for what keys are: whoever has asked that is told less of it when they change.
+    keyboard: RustConnection,
     context: u32,
     root: u32,
     stream: Stream,
@@ -149,6 +152,7 @@ impl Session {
     ) -> Result<Session, Refused> {
         let (control, _) = connect(display).map_err(refused)?;
         let (recorder, _) = connect(display).map_err(refused)?;
+        let (keyboard, _) = connect(display).map_err(refused)?;
         let root = control.setup().roots.first().ok_or_else(|| refused("it has no screen"))?.root;
         let start = || -> Result<(u32, Stream, Symbols), ReplyOrIdError> {
             clients_of(&control, &[])?;
@@ -156,13 +160,14 @@ impl Session {
             let stream = Stream::start(&control, recorder, context)?;
             let selected = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
             control.change_window_attributes(root, &selected)?.check()?;
-            Ok((context, stream, symbols(&control)?))
+            Ok((context, stream, symbols(&control, &keyboard)?))
         };
         let (context, stream, symbols) = start().map_err(|error| refused(&error))?;
         let listener = Listener::new(symbols, clock::monotonic_ns());
         let clients = HashMap::new();
         Ok(Session {
             control,
+            keyboard,
             context,
             root,
             stream,
@@ -264,7 +269,7 @@ impl Session {
                 self.listener.windows.reparented(to.window, is_within.then_some(to.parent));
             }
             Heard::KeysChanged => {
-                if let Ok(symbols) = symbols(&self.control) {
+                if let Ok(symbols) = symbols(&self.control, &self.keyboard) {
                     self.listener.has_symbols(symbols);
                 }
             }
@@ -347,7 +352,20 @@ impl Session {
 }
 
 /// What the keys of the keyboard stand for.
-fn symbols(control: &RustConnection) -> Result<Symbols, ReplyError> {
+fn symbols(control: &RustConnection, keyboard: &RustConnection) -> Result<Symbols, ReplyError> {
     let (first, each, symbols) = crate::display::xtest::symbols(control)?;
-    Ok(Symbols::new(first, each, symbols))
+    Ok(Symbols::new(first, each, symbols).with(levels(keyboard).unwrap_or_default()))
+}
+
+/// What keys are with Shift and Num Lock, if the server says so.
+fn levels(keyboard: &RustConnection) -> Option<Levels> {
+    if !keyboard.xkb_use_extension(1, 0).ok()?.reply().ok()?.supported {
+        return None;
+    }
+    let (which, none) = (xkb::MapPart::KEY_TYPES | xkb::MapPart::KEY_SYMS, xkb::MapPart::from(0_u16));
+    let device = xkb::ID::USE_CORE_KBD.into();
+    let no_mods = xkb::VMod::from(0_u16);
+    let asked = keyboard.xkb_get_map(device, which, none, 0, 0, 0, 0, 0, 0, 0, 0, no_mods, 0, 0, 0, 0, 0, 0);
+    let told = asked.ok()?.reply().ok()?;
+    Some(Levels::new(told.first_key_sym, &told.map.types_rtrn?, &told.map.syms_rtrn?))
 }

@@ -2,6 +2,7 @@
 
 use crate::script::{Stroke, name_of};
 use std::ops::RangeInclusive;
+use x11rb::protocol::xkb::{KeySymMap, KeyType};
 
 /// Of the state of a keyboard: which keys are held, which locks are on.
 const SHIFT: u16 = 1;
@@ -43,6 +44,45 @@ pub(super) struct Symbols {
     first: u8,
     each: usize,
     symbols: Vec<u32>,
+    levels: Levels,
+}
+
+/// With which of Shift and Num Lock keys stand for the second of their symbols, for all keys from one on: each a bit at
+/// [`held`]'s number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Levels {
+    first: u8,
+    seconds: Vec<u8>,
+}
+
+impl Levels {
+    /// From the types that the server says keys have, and which one each key has, from the first on.
+    pub(super) fn new(first: u8, types: &[KeyType], keys: &[KeySymMap]) -> Levels {
+        let second = |key: &KeySymMap| {
+            let Some(of) = types.get(usize::from(key.kt_index[0])) else { return UNTOLD };
+            let is_second = |state: &u16| {
+                let state = state & u16::from(of.mods_mask);
+                of.map.iter().any(|one| one.active && u16::from(one.mods_mask) == state && one.level == 1)
+            };
+            let states = [0, SHIFT, NUM_LOCK, SHIFT | NUM_LOCK];
+            states.iter().filter(|state| is_second(state)).fold(0, |bits, state| bits | 1 << held(*state))
+        };
+        Levels { first, seconds: keys.iter().map(second).collect() }
+    }
+
+    /// Whether a key of the keypad stands for its second symbol.
+    fn is_second(&self, key: u8, state: u16) -> bool {
+        let told = key.checked_sub(self.first).and_then(|at| self.seconds.get(usize::from(at)).copied());
+        told.unwrap_or(UNTOLD) >> held(state) & 1 == 1
+    }
+}
+
+/// As most keyboards have it: only with Num Lock and without Shift.
+const UNTOLD: u8 = 1 << 2;
+
+/// A number for what Shift and Num Lock are.
+fn held(state: u16) -> u16 {
+    (state & SHIFT) | (state & NUM_LOCK) >> 3
 }
 
 /// Whether something is held with which a click means something else.
@@ -53,7 +93,12 @@ pub(super) fn holds_key(state: u16) -> bool {
 impl Symbols {
     /// From what the server says: those of all keys from the first on, so many for each.
     pub(super) fn new(first: u8, each: u8, symbols: Vec<u32>) -> Symbols {
-        Symbols { first, each: usize::from(each).max(1), symbols }
+        Symbols { first, each: usize::from(each).max(1), symbols, levels: Levels::default() }
+    }
+
+    /// With what the server says of Shift and Num Lock.
+    pub(super) fn with(self, levels: Levels) -> Symbols {
+        Symbols { levels, ..self }
     }
 
     /// What a key stands for in this state.
@@ -90,17 +135,19 @@ impl Symbols {
         let is_letter = char::from_u32(lower).is_some_and(char::is_lowercase);
         let is_keypad = KEYPAD.contains(&upper);
         let is_upper = if is_keypad {
-            is_shift != (state & NUM_LOCK != 0)
+            self.levels.is_second(key, state)
         } else if is_letter && state & CONTROL == 0 {
             is_shift != (state & CAPS_LOCK != 0)
         } else {
             is_shift
         };
-        // A character that the key has once is the same with Shift.
+        // A character that the key has once is the same with Shift. Of the keypad's, Shift is used up if without it the key
+        // stands for the other one.
         let is_character = lower < 0x100 || lower >> 24 == 1;
+        let is_used = !is_keypad || lower == upper || is_upper != self.levels.is_second(key, state & !SHIFT);
         match (lower, upper) {
-            (lower, upper) if is_upper && upper != 0 && upper != lower => (upper, is_shift),
-            (lower, _) => (lower, is_shift && (is_character || is_keypad)),
+            (lower, upper) if is_upper && upper != 0 && upper != lower => (upper, is_shift && is_used),
+            (lower, _) => (lower, is_shift && (is_character || is_keypad) && is_used),
         }
     }
 }
@@ -134,6 +181,7 @@ fn described(symbol: u32, state: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use x11rb::protocol::xkb::KTMapEntry;
 
     /// From the 10th key on: a, 7 with /, Tab, left, 4 of the keypad, e with the euro sign, a dead accent, Shift, Alt, Enter,
     /// the space bar.
@@ -175,6 +223,7 @@ mod tests {
             (13, CONTROL, "ctrl-left"),
             (14, 0, "left"),
             (14, NUM_LOCK, "4"),
+            (14, SHIFT, "shift-left"),
             (14, NUM_LOCK | SHIFT, "left"),
             (15, THIRD_LEVEL, "€"),
             (19, 0, "enter"),
@@ -183,6 +232,40 @@ mod tests {
         for (key, state, name) in all {
             assert_eq!(symbols().named(key, state), Named::Key(name.to_owned()), "{key} {state:#x}");
         }
+    }
+
+    #[test]
+    fn a_servers_own_word_on_shift_and_num_lock_counts() {
+        let entry = |state: u16, level: u8| KTMapEntry {
+            active: true,
+            mods_mask: state.into(),
+            level,
+            mods_mods: state.into(),
+            mods_vmods: 0_u16.into(),
+        };
+        let of = |map: Vec<KTMapEntry>| KeyType {
+            mods_mask: (SHIFT | NUM_LOCK).into(),
+            mods_mods: SHIFT.into(),
+            mods_vmods: 0_u16.into(),
+            num_levels: 2,
+            has_preserve: false,
+            map,
+            preserve: Vec::new(),
+        };
+        let both = SHIFT | NUM_LOCK;
+        let types = [of(vec![entry(NUM_LOCK, 1), entry(both, 0)]), of(vec![entry(NUM_LOCK, 1), entry(SHIFT, 1)])];
+        let named = |index: u8, state: u16| {
+            let key = KeySymMap { kt_index: [index, 0, 0, 0], group_info: 1, width: 2, syms: Vec::new() };
+            symbols().with(Levels::new(14, &types, &[key])).named(14, state)
+        };
+        let states = [0, SHIFT, NUM_LOCK, both, CONTROL | SHIFT];
+        let plain = [0, 1, 7].map(|index| states.map(|state| named(index, state)));
+        let key = |name: &str| Named::Key(name.to_owned());
+        let nameless = |name: &str| Named::Nameless(name.to_owned());
+        let usual = [key("left"), key("shift-left"), key("4"), key("left"), nameless("ctrl-shift-0xff51")];
+        assert_eq!((&plain[0], &plain[2]), (&usual, &usual), "a type that there is not is the usual one");
+        let mixed = [key("left"), key("4"), key("4"), key("left"), key("ctrl-4")];
+        assert_eq!(plain[1][..4], mixed[..4]);
     }
 
     #[test]
