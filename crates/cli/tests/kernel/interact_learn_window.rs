@@ -323,6 +323,7 @@ fn a_signal_keeps_what_was_learned_of_a_program_that_ran_already_and_leaves_that
     let (answer, script) = learned(at, &output);
     assert_eq!(acts(&script), ["right 7 9", "k"], "{}", stdout(&output));
     assert_eq!((&answer["cut_off"], &answer["via"]), (&true.into(), &"x11".into()));
+    assert_eq!((&answer["ended_by"], &answer["warnings"]), (&"user".into(), &serde_json::json!([])));
     assert!(matches!(program.try_wait(), Ok(None)), "it goes on");
     let _ = program.kill().and_then(|()| program.wait());
 }

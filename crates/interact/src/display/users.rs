@@ -59,7 +59,7 @@ impl UsersDisplay {
 
     /// Without the key.
     fn named(process: u32, user: u32, name: &str) -> Result<UsersDisplay, String> {
-        let number = number(name).ok_or_else(|| format!("its display {name} is on another machine"))?;
+        let number = number(name)?;
         Ok(UsersDisplay { process, user, number, authority: None, key: None })
     }
 
@@ -155,10 +155,17 @@ fn bytes_of(path: &str, owner: Option<u32>) -> Option<Vec<u8>> {
 }
 
 /// The number of a display of this machine: `:1`, `:1.0`, `unix:1`.
-fn number(name: &str) -> Option<u32> {
-    let (machine, rest) = name.rsplit_once(':')?;
-    let number = rest.split_once('.').map_or(rest, |(number, _)| number);
-    matches!(machine, "" | "unix").then(|| number.parse().ok()).flatten()
+fn number(name: &str) -> Result<u32, String> {
+    let parts = name.rsplit_once(':').and_then(|(machine, rest)| {
+        let number = rest.split_once('.').map_or(rest, |(number, _)| number);
+        Some((machine, number.parse().ok()?))
+    });
+    let (machine, number) =
+        parts.ok_or_else(|| format!("{name:?} is not the name of a display, as :0 is (DISPLAY)"))?;
+    if !matches!(machine, "" | "unix") {
+        return Err(format!("its display {name} is on another machine"));
+    }
+    Ok(number)
 }
 
 /// The key of a display in a file of keys: of each a family, and four texts with their lengths: where, which, how, and the key.
@@ -186,7 +193,9 @@ mod tests {
     #[test]
     fn displays_of_this_machine_have_a_number() {
         let names = [":1", ":0.0", "unix:12", "far.example:1", "far.example:10.0", ":", "x", ""];
-        assert_eq!(names.map(number), [Some(1), Some(0), Some(12), None, None, None, None, None]);
+        assert_eq!(names.map(|name| number(name).ok()), [Some(1), Some(0), Some(12), None, None, None, None, None]);
+        let why = [("far.example:1", "another machine"), ("x", "not the name of a display"), ("x:y", "not the name")];
+        assert!(why.iter().all(|(name, why)| number(name).unwrap_err().contains(why)));
     }
 
     #[test]

@@ -35,6 +35,8 @@ const MAX_NAMELESS: usize = 8;
 pub enum LearnEnd {
     /// The program ended, with this code if no signal ended it.
     Program(Option<i32>),
+    /// The program, which somebody else had started, is gone: nobody said how.
+    Gone,
     /// The user asked for the end.
     Asked,
     /// The terminal is gone.
@@ -56,6 +58,8 @@ pub struct Learned {
     pub left_out: u64,
     /// What was done in windows and is not in it.
     pub not_learned: NotLearned,
+    /// Clicks and turns of the wheel in it that came while their window had another size than when it was first used.
+    pub resized: u64,
     /// What there was no room for: a script has a greatest length.
     pub too_many: u64,
     /// Keys for which scripts have no name, as the terminal sent them, in a window what was held and the key's symbol; the
@@ -345,6 +349,7 @@ fn written(program: &str, size: Size, happened: &[Happened], lasted_ns: u64, end
         scrolls,
         left_out: 0,
         not_learned: NotLearned::default(),
+        resized: 0,
         too_many: outside.iter().filter(is_input).count() as u64,
         nameless: Vec::new(),
         nameless_keys: 0,

@@ -42,23 +42,31 @@ pub(super) struct Heading<'a> {
 pub(super) enum Size {
     /// A terminal: columns and rows.
     Terminal((u16, u16)),
-    /// The window in which something was first clicked, pixels.
-    Window(Option<(u16, u16)>),
+    /// The window in which something was first clicked, pixels, and how many clicks and turns of the wheel came while their
+    /// window had another size than when it was first used.
+    Window { first: Option<(u16, u16)>, resized: u64 },
 }
 
 /// The text of a script, and how many of these it contains: as many as a script may have.
 pub(super) fn script(heading: &Heading<'_>, happened: &[Happened]) -> (String, usize) {
     let mut text = format!("name = {}\nabout = {}\n", quoted(heading.name), quoted(heading.about));
-    let _ = match heading.size {
-        Size::Terminal((columns, rows)) => writeln!(text, "columns = {columns}\nrows = {rows}"),
-        Size::Window(Some((width, height))) => {
-            writeln!(
-                text,
-                "# Places are in pixels, of a window that was {width} by {height} when it was first clicked."
-            )
+    match heading.size {
+        Size::Terminal((columns, rows)) => {
+            let _ = writeln!(text, "columns = {columns}\nrows = {rows}");
         }
-        Size::Window(None) => Ok(()),
-    };
+        Size::Window { first, resized } => {
+            if let Some((width, height)) = first {
+                let of = format!("of a window that was {width} by {height} when it was first clicked");
+                let _ = writeln!(text, "# Places are in pixels, {of}.");
+            }
+            if resized > 0 {
+                let when = "came when their window had another size than at first";
+                let input = punctual_recording::counted(resized, "input");
+                let _ =
+                    writeln!(text, "# {input} of the mouse {when}: if a person resized it, they may land elsewhere.");
+            }
+        }
+    }
     if let Some((median, spread)) = pace(happened) {
         let _ = writeln!(text, "\n[pace]\nmedian = \"{median}ms\"\nspread = {spread:.2}");
     }
@@ -263,9 +271,16 @@ mod tests {
         let up = mouse(Act::Scroll(Direction::Up), "5 9", 200);
         let happened =
             [left("5 9", 300), left("5 9", 120), down(2_150), down(0), up, Happened::OtherWindow, left("0 0", 90)];
-        let (text, kept) = script(&Heading { size: Size::Window(Some((640, 480))), ..HEADING }, &happened);
+        let (text, kept) =
+            script(&Heading { size: Size::Window { first: Some((640, 480)), resized: 3 }, ..HEADING }, &happened);
         let read = Script::parse("learned.toml", &text).unwrap();
-        assert!(kept == 7 && text.contains("640 by 480") && read.has_recorded_pauses(), "{text}");
+        assert!(
+            kept == 7
+                && text.contains("640 by 480")
+                && text.contains("# 3 inputs of the mouse")
+                && read.has_recorded_pauses(),
+            "{text}"
+        );
         let all: Vec<(String, u128)> =
             read.presses().map(|press| (press.act.label(), press.after.unwrap().as_millis())).collect();
         let expected = [

@@ -50,6 +50,28 @@ impl NotLearned {
     }
 }
 
+/// What ended a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum EndedBy {
+    /// The program ended, or if somebody else had started it, it is gone.
+    Program,
+    /// A signal ended the program.
+    Signal,
+    /// Whoever learns, with Ctrl-C or another signal to punctual.
+    User,
+    /// The terminal or the display is gone.
+    HangUp,
+}
+
+impl EndedBy {
+    /// Whether the program could have gone on.
+    fn is_cut_off(self) -> bool {
+        matches!(self, EndedBy::User | EndedBy::HangUp)
+    }
+}
+
 /// What was counted while learning somebody's use of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Session<'a> {
@@ -65,6 +87,8 @@ pub struct Session<'a> {
     pub scrolls: u64,
     /// What was done in windows and is not in it.
     pub not_learned: NotLearned,
+    /// Clicks and turns of the wheel in it while their window had another size than when it was first used.
+    pub resized: u64,
     /// What there was no room for in a script.
     pub too_many: u64,
     /// Keys that were left out because the terminal's echo was off.
@@ -77,8 +101,8 @@ pub struct Session<'a> {
     pub lasted_ns: u64,
     /// The program's exit code, if it ended by itself and not by a signal.
     pub program_exit_code: Option<i32>,
-    /// Whether the session was cut off before the program ended.
-    pub is_cut_off: bool,
+    /// What ended the session.
+    pub ended_by: EndedBy,
     /// Where the script was to go, if something was there by then and it went elsewhere.
     pub asked_for: Option<&'a Path>,
 }
@@ -101,6 +125,8 @@ pub struct LearnAnswer<'a> {
     scrolls: u64,
     /// What was done in windows and is not in the script.
     not_learned: NotLearned,
+    /// Clicks and turns in the script that came while their window had another size than when it was first used.
+    resized: u64,
     /// Keys, clicks and turns for which there was no room: a script has a greatest length.
     too_many: u64,
     /// Keys that were left out because the terminal's echo was off, as for a password.
@@ -111,7 +137,9 @@ pub struct LearnAnswer<'a> {
     nameless: &'a [String],
     lasted_ns: u64,
     program_exit_code: Option<i32>,
+    /// Whether the session ended before the program did.
     cut_off: bool,
+    ended_by: EndedBy,
     warnings: Vec<String>,
     /// The command that plays it.
     next: Option<String>,
@@ -137,13 +165,15 @@ impl<'a> LearnAnswer<'a> {
             clicks: session.clicks,
             scrolls: session.scrolls,
             not_learned: session.not_learned,
+            resized: session.resized,
             too_many: session.too_many,
             left_out: session.left_out,
             nameless_keys: session.nameless_keys,
             nameless: session.nameless,
             lasted_ns: session.lasted_ns,
             program_exit_code: session.program_exit_code,
-            cut_off: session.is_cut_off,
+            cut_off: session.ended_by.is_cut_off(),
+            ended_by: session.ended_by,
             warnings: warnings(session),
             next,
         }
@@ -179,6 +209,13 @@ fn warnings(session: &Session<'_>) -> Vec<String> {
         lines.push(format!("{keys} {were} left out that scripts cannot name: {sent}"));
     }
     lines.extend(session.not_learned.told().map(|told| format!("not in the script: {told}")));
+    if session.resized > 0 {
+        let inputs = counted(session.resized, "input");
+        lines.push(format!(
+            "{inputs} of the mouse came when their window had another size than at first: if a person resized it, they may \
+             land elsewhere"
+        ));
+    }
     if session.too_many > 0 {
         let (inputs, were) = (counted(session.too_many, "input"), agreeing(session.too_many, "was", "were"));
         lines.push(format!("{inputs} at the end {were} left out: a script has no room for more"));
@@ -189,8 +226,11 @@ fn warnings(session: &Session<'_>) -> Vec<String> {
             path.display()
         ));
     }
-    if session.is_cut_off {
-        lines.push("the session was cut off before the program ended".to_owned());
+    match session.ended_by {
+        EndedBy::Signal => lines.push("a signal ended the program".to_owned()),
+        EndedBy::HangUp => lines.push("the session was cut off before the program ended".to_owned()),
+        // That is what was wanted.
+        EndedBy::Program | EndedBy::User => {}
     }
     lines
 }
@@ -215,13 +255,14 @@ mod tests {
             clicks: 0,
             scrolls: 0,
             not_learned: NotLearned::default(),
+            resized: 0,
             too_many: 0,
             left_out: 9,
             nameless_keys: 1,
             nameless: &["\\x1b[1;6A".to_owned()],
             lasted_ns: 2_000_000_000,
             program_exit_code: Some(0),
-            is_cut_off: false,
+            ended_by: EndedBy::Program,
             asked_for: None,
         };
         let text = LearnAnswer::new(&session, Some(Path::new("a b.toml"))).text();
@@ -229,13 +270,27 @@ mod tests {
         assert!(text.contains("9 keys were left out and not kept"), "{text}");
         assert!(text.contains("--script 'a b.toml' --pace recorded -- vim 'my file'`"), "{text}");
         let not_learned = NotLearned { drags: 2, with_key_held: 1, ..NotLearned::default() };
+        let ended_by = EndedBy::HangUp;
         let window =
-            Session { via: "x11", clicks: 3, scrolls: 1, not_learned, too_many: 1, is_cut_off: true, ..session };
+            Session { via: "x11", clicks: 3, scrolls: 1, not_learned, resized: 2, too_many: 1, ended_by, ..session };
         let text = LearnAnswer::new(&window, Some(Path::new("w.toml"))).text();
         assert!(text.starts_with("Learned 1 key, 3 clicks and 1 scroll in 2.00 s, into w.toml."), "{text}");
         assert!(text.contains("note: not in the script: 2 drags; 1 click with a key held\n"), "{text}");
         assert!(text.contains("1 input at the end was left out"), "{text}");
         assert!(text.contains("interact --via x11 --script w.toml --pace recorded -- vim"), "{text}");
+        assert!(text.contains("2 inputs of the mouse came when their window had another size"), "{text}");
+        let ends = [
+            (EndedBy::Program, false, None),
+            (EndedBy::User, true, None),
+            (EndedBy::Signal, false, Some("note: a signal ended the program\n")),
+            (EndedBy::HangUp, true, Some("note: the session was cut off before the program ended\n")),
+        ];
+        for (ended_by, cut_off, note) in ends {
+            let answer = LearnAnswer::new(&Session { ended_by, ..session }, None);
+            assert_eq!(answer.cut_off, cut_off, "{ended_by:?}");
+            assert_eq!(answer.text().contains("ended"), note.is_some(), "{}", answer.text());
+            assert!(note.is_none_or(|note| answer.text().contains(note)), "{}", answer.text());
+        }
         let beside = Session { asked_for: Some(Path::new("w.toml")), ..window };
         let text = LearnAnswer::new(&beside, Some(Path::new("w-2.toml"))).text();
         assert!(text.contains("note: w.toml was made meanwhile") && text.contains("--script w-2.toml"), "{text}");

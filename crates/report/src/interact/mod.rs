@@ -22,7 +22,7 @@ mod toolkit;
 mod trace;
 
 pub use answer::InteractAnswer;
-pub use learned::{LearnAnswer, NotLearned, Session};
+pub use learned::{EndedBy, LearnAnswer, NotLearned, Session};
 pub use model::InteractReport;
 pub use page::interact_page;
 pub use sums::{KindLimit, Patience, USUAL_PATIENCE_NS};

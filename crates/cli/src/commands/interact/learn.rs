@@ -8,7 +8,7 @@ use crate::signals::Interrupted;
 use anyhow::{anyhow, ensure};
 use punctual_interact::{LearnEnd, Learned, Target, Via, learn, learn_attached, learn_in_window};
 use punctual_recording::Place;
-use punctual_report::interact::{LearnAnswer, NotLearned, Session};
+use punctual_report::interact::{EndedBy, LearnAnswer, NotLearned, Session};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -86,9 +86,12 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 }
 
 fn session<'a>(program: &'a [String], via: Via, learned: &'a Learned) -> Session<'a> {
-    let (program_exit_code, is_cut_off) = match learned.end {
-        LearnEnd::Program(code) => (code, false),
-        LearnEnd::Asked | LearnEnd::HungUp => (None, true),
+    let (program_exit_code, ended_by) = match learned.end {
+        LearnEnd::Program(Some(code)) => (Some(code), EndedBy::Program),
+        LearnEnd::Program(None) => (None, EndedBy::Signal),
+        LearnEnd::Gone => (None, EndedBy::Program),
+        LearnEnd::Asked => (None, EndedBy::User),
+        LearnEnd::HungUp => (None, EndedBy::HangUp),
     };
     let not = learned.not_learned;
     Session {
@@ -107,13 +110,14 @@ fn session<'a>(program: &'a [String], via: Via, learned: &'a Learned) -> Session
             elsewhere: not.elsewhere,
             lost: not.lost,
         },
+        resized: learned.resized,
         too_many: learned.too_many,
         left_out: learned.left_out,
         nameless_keys: learned.nameless_keys,
         nameless: &learned.nameless,
         lasted_ns: learned.lasted_ns,
         program_exit_code,
-        is_cut_off,
+        ended_by,
         asked_for: None,
     }
 }

@@ -10,7 +10,7 @@ use crate::display::clients::MAX_DEPTH;
 use crate::display::told::Told;
 use crate::display::windows::{Window, Windows};
 use crate::script::{Act, Button, Direction, Spot};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use x11rb::protocol::xproto::{
     BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT,
@@ -88,6 +88,9 @@ pub(super) struct Listener {
     last_window: Option<u32>,
     /// The size of the first one in which something was clicked.
     first_size: Option<(u16, u16)>,
+    /// How large each window was when something was first done in it, and in how many clicks and turns since it was not.
+    used: HashMap<u32, (u16, u16)>,
+    pub(super) resized: u64,
     /// When the pointer was last moved on the program, ms, since something was last done.
     moved_ms: Option<u32>,
 }
@@ -107,13 +110,20 @@ impl Listener {
             shown_ns: now_ns,
             last_window: None,
             first_size: None,
+            used: HashMap::new(),
+            resized: 0,
             moved_ms: None,
         }
     }
 
     /// What the script says of the size.
     pub(super) fn size(&self) -> Size {
-        Size::Window(self.first_size)
+        Size::Window { first: self.first_size, resized: self.resized }
+    }
+
+    /// A window with this number is made: what another one was does not matter any more.
+    pub(super) fn is_anew(&mut self, window: u32) {
+        self.used.remove(&window);
     }
 
     /// The keyboard is another one from now on.
@@ -266,8 +276,10 @@ impl Listener {
         if self.last_window.replace(window).is_some_and(|last| last != window) {
             self.happened.push(Happened::OtherWindow);
         }
+        let was = *self.used.entry(window).or_insert(size);
         if matches!(happened, Happened::Mouse { .. }) {
             self.first_size.get_or_insert(size);
+            self.resized += u64::from(was != size);
         }
         self.last_ms = Some(time_ms);
         self.happened.push(happened);
@@ -407,7 +419,7 @@ mod tests {
         let all = [("a", 300), ("left 10 20", 100), ("a", 50), ("down 10 20", 250), ("down 10 20", 0)];
         assert_eq!(done(&listener), expected(all));
         assert_eq!(listener.not_learned, NotLearned::default());
-        assert_eq!(listener.size(), Size::Window(Some((200, 100))));
+        assert_eq!(listener.size(), Size::Window { first: Some((200, 100)), resized: 0 });
     }
 
     #[test]
@@ -505,6 +517,26 @@ mod tests {
         listener.end();
         assert_eq!(done(&listener), expected([("a", 100), ("a", 50), ("up 10 40", 100)]));
         assert_eq!(listener.not_learned, NotLearned::default());
+    }
+
+    #[test]
+    fn clicks_in_a_window_that_has_another_size_than_at_first_are_counted() {
+        let mut listener = listener();
+        press(&mut listener, KEY_PRESS_EVENT, A, 100, (0, 0));
+        click(&mut listener, 1, 200, (110, 70), (110, 70));
+        listener.windows.changed(WINDOW, (100, 50), (400, 300));
+        click(&mut listener, 1, 300, (410, 70), (410, 70));
+        press(&mut listener, BUTTON_PRESS_EVENT, 4, 400, (410, 70));
+        press(&mut listener, KEY_PRESS_EVENT, A, 500, (0, 0));
+        listener.windows.changed(WINDOW, (90, 40), (200, 100));
+        click(&mut listener, 1, 600, (110, 70), (110, 70));
+        listener.settle(601 * MS);
+        assert_eq!(listener.size(), Size::Window { first: Some((200, 100)), resized: 2 });
+        listener.is_anew(WINDOW);
+        listener.windows.changed(WINDOW, (90, 40), (90, 90));
+        click(&mut listener, 1, 700, (110, 70), (110, 70));
+        listener.end();
+        assert_eq!((listener.resized, listener.happened.len()), (2, 7));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn learn_attached(target: &Target, is_asked: &dyn Fn() -> bool) -> Result<Le
     let end = loop {
         let is_there = session.round();
         if !target.is_there() {
-            break LearnEnd::Program(None);
+            break LearnEnd::Gone;
         }
         if !is_there {
             break LearnEnd::HungUp;
@@ -293,6 +293,7 @@ impl Session {
     fn made(&mut self, made: &CreateNotifyEvent) {
         if made.parent == self.root && self.is_programs(made.window) {
             let place = within_border((made.x, made.y), made.border_width);
+            self.listener.is_anew(made.window);
             self.listener.windows.made(made.window, place, (made.width, made.height), made.override_redirect);
             let _ = self.follow(made.window);
         }
@@ -343,6 +344,7 @@ impl Session {
         not_learned.lost += self.stream.lost();
         Learned {
             not_learned,
+            resized: listener.resized,
             too_many: learned.too_many + listener.too_many,
             nameless: listener.nameless.clone(),
             nameless_keys: listener.nameless_keys,
