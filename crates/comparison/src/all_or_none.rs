@@ -44,11 +44,7 @@ mod tests {
     use crate::events::EventCount;
 
     fn runs(counts: &[(u64, u64)]) -> Vec<OfRun> {
-        let run = |&(events, exposure): &(u64, u64)| OfRun {
-            count: EventCount { events, least: events, exposure, ..EventCount::default() },
-            in_time: Vec::new(),
-        };
-        counts.iter().map(run).collect()
+        counts.iter().map(|&(events, exposure)| OfRun::counted(events, exposure)).collect()
     }
 
     #[test]

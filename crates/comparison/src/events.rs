@@ -60,3 +60,12 @@ pub(crate) struct OfRun {
     /// How many came in each stretch of time, as far as their times are known.
     pub(crate) in_time: Vec<f64>,
 }
+
+#[cfg(test)]
+impl OfRun {
+    /// One with so many events, all certain, of as much as could have been one.
+    pub(crate) fn counted(events: u64, exposure: u64) -> OfRun {
+        let count = EventCount { events, least: events, exposure, ..EventCount::default() };
+        OfRun { count, in_time: Vec::new() }
+    }
+}

@@ -52,7 +52,6 @@ fn outliers(pairs: usize, error: f64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::EventCount;
 
     #[test]
     fn so_many_pairs_may_point_the_other_way() {
@@ -68,11 +67,7 @@ mod tests {
     }
 
     fn runs(counts: &[(u64, u64)]) -> Vec<OfRun> {
-        let run = |&(events, exposure): &(u64, u64)| OfRun {
-            count: EventCount { events, least: events, exposure, ..EventCount::default() },
-            in_time: Vec::new(),
-        };
-        counts.iter().map(run).collect()
+        counts.iter().map(|&(events, exposure)| OfRun::counted(events, exposure)).collect()
     }
 
     #[test]
