@@ -129,6 +129,19 @@ fn learning(directory: &Path, display: &Display, words: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// A program that logs what is done in its windows.
+fn clicks() -> String {
+    example("interact_clicks").display().to_string()
+}
+
+/// That program on a display of its own, and a person there.
+fn learning_clicks(directory: &Path) -> (Display, Person, Child) {
+    let display = Display::start();
+    let child = learning(directory, &display, &["--", &clicks(), "log"]);
+    let person = Person::at(&display);
+    (display, person, child)
+}
+
 fn learned(directory: &Path, output: &Output) -> (serde_json::Value, Script) {
     assert_eq!(code(output), 0, "{}{}", stdout(output), stderr(output));
     let text = std::fs::read_to_string(directory.join("s.toml")).unwrap();
@@ -223,10 +236,7 @@ fn what_somebody_does_in_windows_is_played_again() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = directory.path();
-    let display = Display::start();
-    let program = example("interact_clicks").display().to_string();
-    let child = learning(at, &display, &["--", &program, "log"]);
-    let person = Person::at(&display);
+    let (_display, person, child) = learning_clicks(at);
     let first = person.turn_to(0, 1);
     let expected = does_what_scripts_can(&person, first);
     person.types("q");
@@ -245,7 +255,7 @@ fn what_somebody_does_in_windows_is_played_again() {
     for pace in ["recorded", "human"] {
         let (log, recording) = (format!("log-{pace}"), format!("{pace}.punctual"));
         let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "s.toml", "--pace", pace, "-o"];
-        let played = run(at, &[&words[..], &[&recording, "--", &program, &log]].concat());
+        let played = run(at, &[&words[..], &[&recording, "--", &clicks(), &log]].concat());
         assert_eq!(code(&played), 0, "{}{}", stdout(&played), stderr(&played));
         assert_eq!(lines(&at.join(&log)), lines(&at.join("log")), "at the pace {pace}");
     }
@@ -256,10 +266,7 @@ fn what_scripts_cannot_do_is_counted_and_not_done() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = directory.path();
-    let display = Display::start();
-    let person = Person::at(&display);
-    let program = example("interact_clicks").display().to_string();
-    let child = learning(at, &display, &["--", &program, "log"]);
+    let (_display, person, child) = learning_clicks(at);
     let first = person.turn_to(0, 1);
     let other = person.open_own();
     person.types("a");
@@ -400,10 +407,7 @@ fn places_are_right_in_what_a_window_manager_puts_around_a_window() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = directory.path();
-    let display = Display::start();
-    let person = Person::at(&display);
-    let program = example("interact_clicks").display().to_string();
-    let child = learning(at, &display, &["--", &program, "log"]);
+    let (_display, person, child) = learning_clicks(at);
     let first = person.turn_to(0, 1);
     let frame = person.open_own();
     person.connection.reparent_window(first, frame, 5, 20).unwrap().check().unwrap();
@@ -432,10 +436,7 @@ fn a_window_that_the_program_put_into_another_is_a_part_of_that() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = directory.path();
-    let display = Display::start();
-    let person = Person::at(&display);
-    let program = example("interact_clicks").display().to_string();
-    let child = learning(at, &display, &["--", &program, "log"]);
+    let (_display, person, child) = learning_clicks(at);
     let first = person.turn_to(0, 1);
     // Where the pointer is when a script is played.
     person.point(first, (200, 130));
@@ -448,7 +449,7 @@ fn a_window_that_the_program_put_into_another_is_a_part_of_that() {
     assert_eq!(acts(&script), ["w", "c", "left 20 50", "d", "q"], "{answer}");
     assert_eq!(number(&answer["not_learned"]["other_windows"]), 0, "{answer}");
     let words = ["interact", "-q", "--no-bpf", "--via", "x11", "--script", "s.toml", "--pace", "recorded", "-o"];
-    let played = run(at, &[&words[..], &["r.punctual", "--", &program, "played"]].concat());
+    let played = run(at, &[&words[..], &["r.punctual", "--", &clicks(), "played"]].concat());
     assert_eq!(code(&played), 0, "{}{}", stdout(&played), stderr(&played));
     assert_eq!(lines(&at.join("played")), lines(&at.join("log")));
 }
@@ -458,10 +459,7 @@ fn what_is_in_the_way_of_the_script_by_then_is_left_alone() {
     needs!("interact learn window", "Xvfb");
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = directory.path();
-    let display = Display::start();
-    let person = Person::at(&display);
-    let program = example("interact_clicks").display().to_string();
-    let child = learning(at, &display, &["--", &program, "log"]);
+    let (_display, person, child) = learning_clicks(at);
     person.turn_to(0, 1);
     std::fs::write(at.join("s.toml"), "somebody's").unwrap();
     person.types("aq");
