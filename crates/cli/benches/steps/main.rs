@@ -11,6 +11,7 @@
 mod busy;
 mod command;
 mod runs;
+mod sampling;
 mod within;
 #[path = "../workloads/mod.rs"]
 #[allow(dead_code, reason = "another benchmark has the rest of the workloads")]
@@ -20,6 +21,7 @@ use busy::Busy;
 use command::Command;
 use punctual_kernel::scheduling::Scheduling;
 use punctual_kernel::{bpf, capabilities};
+use sampling::Clock;
 use std::io::Write;
 use std::time::Instant;
 use within::Within;
@@ -31,6 +33,9 @@ const RUNS: usize = 2;
 /// What goes on while threads switch.
 pub(crate) enum Watched {
     Nothing,
+    /// The sampling clock, without samples.
+    #[allow(dead_code, reason = "it goes on until this is dropped")]
+    Interrupted(Clock),
     /// Something on another CPU that has nothing to do with these threads.
     #[allow(dead_code, reason = "it goes on until this is dropped")]
     Beside(Busy),
@@ -52,8 +57,9 @@ const fn step(name: &'static str, begin: fn() -> Watched) -> Step {
 
 const NOTHING: &str = "nothing";
 
-pub(crate) const STEPS: [Step; 20] = [
+pub(crate) const STEPS: [Step; 21] = [
     step(NOTHING, || Watched::Nothing),
+    step("nothing; the sampling clock, no samples", || Watched::Interrupted(Clock::start(1_000))),
     step("nothing; the other CPU counts", || Watched::Beside(Busy::counting())),
     step("nothing; the other CPU copies 64 MB", || Watched::Beside(Busy::copying(1.0))),
     step("nothing; it copies a quarter of the time", || Watched::Beside(Busy::copying(0.25))),
@@ -161,7 +167,7 @@ impl Watched {
     /// Ends it; returns how many records it lost.
     fn end(self) -> u64 {
         match self {
-            Watched::Nothing | Watched::Beside(_) => 0,
+            Watched::Nothing | Watched::Interrupted(_) | Watched::Beside(_) => 0,
             Watched::Within(within) => within.lost(),
             Watched::Whole(command) => command.stop(),
         }

@@ -20,12 +20,12 @@
 
 /*
  * A word with the value of a held lock may be something else: whoever wakes those who wait for it has written the
- * number of the next job there. A lock that was released holds nothing, or once in a while somebody else's hold.
+ * number of the next job there. A lock that was released holds nothing, or once in a while somebody else's hold. `told` is
+ * what `how_woken` tells of the waking.
  */
-static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task, struct task_struct *waker,
-				       __u64 now)
+static __always_inline void doubt_lock(struct followed *thread, struct task_struct *task, __u64 told, __u64 now)
 {
-	__u64 told = how_woken(task, waker, false), word;
+	__u64 word;
 
 	if ((told >> ACT_BIT & 7) != ACT_WAKES || (told >> WORD_BIT & 3) != WORD_SAME)
 		return;

@@ -9,7 +9,7 @@
 #include "codes.h"
 #include "nesting.h"
 #include "ordered.h"
-#include "seen_times.h"
+#include "seen_events.h"
 
 #define MAX_FOLLOWED 4096
 #define FOLLOWED_INDEX_SIZE 16384
@@ -225,20 +225,21 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct seen_times);
-} recorders_times SEC(".maps");
+	__array(values, struct seen_events);
+} recorders_events SEC(".maps");
 
 struct threads threads;
 const volatile struct follow_configuration follow_configuration = {};
 
-/* When the event was that a program runs for, ns; now, if the recorder does not say. */
-static __always_inline __u64 time_of_event(void)
+/* When the event was that a program runs for, ns; now, if the recorder does not say. `told` gets what it says of that. */
+static __always_inline __u64 time_of_event(__u64 *told)
 {
 	__u32 first = 0, cpu = bpf_get_smp_processor_id();
-	void *times = bpf_map_lookup_elem(&recorders_times, &first);
-	struct seen_time *seen = times ? bpf_map_lookup_elem(times, &cpu) : 0;
+	void *events = bpf_map_lookup_elem(&recorders_events, &first);
+	struct seen_event *seen = events ? bpf_map_lookup_elem(events, &cpu) : 0;
 	__u64 at = seen ? *(volatile __u64 *)&seen->at : 0;
 
+	*told = at ? *(volatile __u64 *)&seen->told : NOT_TOLD;
 	return at ? at : bpf_ktime_get_ns();
 }
 

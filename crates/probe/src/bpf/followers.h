@@ -9,12 +9,12 @@
 #ifndef PUNCTUAL_FOLLOWERS_H
 #define PUNCTUAL_FOLLOWERS_H
 
-#include "seen_times.h"
+#include "seen_events.h"
 
 #ifdef WITHOUT_FOLLOWERS
 #define PROGRAM_AFTER(program) struct nothing_after_##program
 #define GO_ON(context, program)
-#define say_when(time) ((void)(time))
+#define say_seen(time, told) ((void)(time), (void)(told))
 #else
 /* What comes after a program, if user space puts anything there. Kernels ask that it is for the same tracepoint, so each
  * has a map of its own. */
@@ -26,16 +26,19 @@
 		__type(value, __u32);                                                                           \
 	} after_##program SEC(".maps")
 
-struct seen_times seen_times SEC(".maps");
+struct seen_events seen_events SEC(".maps");
 
-/* Says when this CPU's event was; 0: not known. Only where what is jumped to asks: it must not get an earlier event's. */
-static __always_inline void say_when(__u64 time)
+/* Says when this CPU's event was, 0: not known, and what it tells. Only where what is jumped to asks: it must not get an
+ * earlier event's. */
+static __always_inline void say_seen(__u64 time, __u64 told)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct seen_time *seen = bpf_map_lookup_elem(&seen_times, &cpu);
+	struct seen_event *seen = bpf_map_lookup_elem(&seen_events, &cpu);
 
-	if (seen)
-		*(volatile __u64 *)&seen->at = time;
+	if (!seen)
+		return;
+	*(volatile __u64 *)&seen->at = time;
+	*(volatile __u64 *)&seen->told = told;
 }
 
 /* The last words of that program. The compiler does not know that another reads memory after the jump: hence the barrier. */

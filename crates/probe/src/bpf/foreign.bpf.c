@@ -200,15 +200,15 @@ int BPF_PROG(thread_woken, struct task_struct *task)
 	struct task_struct *waker = 0;
 	struct context *context;
 	struct wake *wake;
-	__u64 now;
+	__u64 now, told;
 
 	if (!thread)
 		return 0;
-	now = time_of_event();
+	now = time_of_event(&told);
 	if (HAS_CURRENT)
 		waker = bpf_get_current_task_btf();
 	if (HAS_HELPER(task_pt_regs))
-		doubt_lock(thread, task, waker, now);
+		doubt_lock(thread, task, told == NOT_TOLD ? how_woken(task, waker, false) : told, now);
 	context = own_context();
 	wake = &thread->pending;
 	wake->irq = 0;
@@ -321,7 +321,7 @@ static __always_inline void tell(struct followed *thread, struct task_struct___f
 }
 
 static __always_inline void switched_out(struct followed *thread, struct task_struct *task, __u64 now,
-					 unsigned int state)
+					 unsigned int state, __u64 for_lock)
 {
 	bool dead = state & TASK_DEAD, within, is_job;
 	__u64 waking;
@@ -342,7 +342,7 @@ static __always_inline void switched_out(struct followed *thread, struct task_st
 	if (thread->state == STATE_BLOCKED)
 		thread->unobserved++;
 	is_job = waits_for_job(thread, task, state, now);
-	within = sleeps_within_work(task, state) && !is_job;
+	within = sleeps_within_work(task, state, for_lock) && !is_job;
 	if (!within && !is_job)
 		thread->series = 0;
 	if (thread->switch_in || dead)
@@ -395,14 +395,14 @@ int BPF_PROG(threads_switched, bool preempted, struct task_struct *previous, str
 {
 	struct followed *leaving = find_followed(previous->pid);
 	struct followed *coming = find_followed(next->pid);
-	__u64 now;
+	__u64 now, for_lock;
 
 	if (!leaving && !coming)
 		return 0;
-	now = time_of_event();
+	now = time_of_event(&for_lock);
 	if (leaving)
 		switched_out(leaving, previous, now,
-			     preempted ? 0 : left_state(previous, follow_configuration.switch_tells_state, ctx));
+			     preempted ? 0 : left_state(previous, follow_configuration.switch_tells_state, ctx), for_lock);
 	if (coming)
 		switched_in(coming, next, now);
 	return 0;

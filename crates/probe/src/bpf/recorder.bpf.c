@@ -30,15 +30,18 @@
 /* Among the flags of a lock: it belongs to the program, and lends priority. */
 #define LOCK_OF_PROGRAM (1U << 16)
 #ifdef WITHOUT_HOLDERS
-#define HOW_WOKEN(ring, task, waker) 0
+#define HOW_WOKEN(ring, task, waker, lock) 0
 #else
-#define HOW_WOKEN(ring, task, waker) with_sender(ring, how_ended(task, waker))
+#define HOW_WOKEN(ring, task, waker, lock) with_sender(ring, how_ended(task, waker, lock))
 
-/* How a sleep ends; if nothing else is told of it, whether a signal ends it. */
-static __always_inline __u64 how_ended(struct task_struct *task, struct task_struct *waker)
+/* How a sleep ends; if nothing else is told of it, whether a signal ends it. `lock` gets what is told of a sleep for a lock. */
+static __always_inline __u64 how_ended(struct task_struct *task, struct task_struct *waker, __u64 *lock)
 {
-	__u64 told = how_woken(task, waker, recorder_configuration.waits_wanted);
+	bool waits = recorder_configuration.waits_wanted;
+	__u64 told = how_woken(task, waker, waits);
 
+	if (!waits)
+		*lock = told;
 	if (!told && wakes_by_signal(task, waker))
 		told = (__u64)ACT_SIGNALS << ACT_BIT;
 	return told;
@@ -55,9 +58,9 @@ static __always_inline __u64 how_ended(struct task_struct *task, struct task_str
 /* Timers of one interrupt expire within this time; the stack that it interrupted is taken once. */
 #define ONE_INTERRUPT_NS 20000
 
-/* Returns when it was, ns. */
+/* Returns when it was, ns. `for_lock` gets whether the thread that leaves sleeps for a lock of its program. */
 static __always_inline __u64 record_switch(bool preempted, struct task_struct *previous, struct task_struct *next,
-					   const void *arguments)
+					   const void *arguments, __u64 *for_lock)
 {
 	struct task_struct___recorded *to = (void *)next, *from = (void *)previous;
 	struct ring *ring = own_ring();
@@ -81,6 +84,7 @@ static __always_inline __u64 record_switch(bool preempted, struct task_struct *p
 	record = begin_record(ring, previous, SWITCH, &position);
 	record->value = (__u32)to->pid | GROUP_OF(next);
 	record->extra = (__u64)left << 32 | (__u16)priority_of(next);
+	*for_lock = left & LEFT_FOR_LOCK;
 	copy_name(record->name, to->comm);
 	now = record->time;
 	end_record(record, position);
@@ -95,13 +99,15 @@ PROGRAM_AFTER(handler_ends);
 SEC("tp_btf/sched_switch")
 int BPF_PROG(note_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
-	say_when(record_switch(preempted, previous, next, ctx));
+	__u64 for_lock = NOT_TOLD, now = record_switch(preempted, previous, next, ctx, &for_lock);
+
+	say_seen(now, for_lock);
 	GO_ON(ctx, note_switch);
 	return 0;
 }
 
-/* Returns when it was, ns. */
-static __always_inline __u64 record_waking(struct task_struct *task)
+/* Returns when it was, ns. `lock` gets what is told of a sleep for a lock of its program. */
+static __always_inline __u64 record_waking(struct task_struct *task, __u64 *lock)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct ring *ring = own_ring();
@@ -110,13 +116,15 @@ static __always_inline __u64 record_waking(struct task_struct *task)
 		return 0;
 	note_if_out_of_quota(task);
 	return note_named_in(ring, waker, WAKING, (__u32)task->pid | GROUP_OF(task),
-			     (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker));
+			     (__u16)priority_of(task) | HOW_WOKEN(ring, task, waker, lock));
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(note_waking, struct task_struct *task)
 {
-	say_when(record_waking(task));
+	__u64 lock = NOT_TOLD, now = record_waking(task, &lock);
+
+	say_seen(now, lock);
 	GO_ON(ctx, note_waking);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #define PUNCTUAL_WAITS_H
 
 #include "registers.h"
+#include "seen_events.h"
 #include "states.h"
 
 #define FUTEX_COMMAND 0x7f
@@ -127,14 +128,19 @@ static __always_inline bool is_stopped(struct task_struct *task, unsigned int st
 	return with_freezer(task, state) & (STATE_STOPPED | STATE_TRACED | STATE_FROZEN);
 }
 
-/* Whether a sleep belongs to the work that the thread was woken for: for a lock, a page, input or output. */
-static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state)
+/*
+ * Whether a sleep belongs to the work that the thread was woken for: for a lock, a page, input or output. `for_lock` says
+ * whether it is for a lock of its program, if that has been found out.
+ */
+static __always_inline bool sleeps_within_work(struct task_struct *task, unsigned int state, __u64 for_lock)
 {
 	if (state & STATE_FOR_SPINLOCK || is_stopped(task, state))
 		return true;
 	if (state & STATE_UNINTERRUPTIBLE)
 		return !(state & STATE_NO_LOAD);
-	return state & STATE_INTERRUPTIBLE && sleeps_for_lock(task);
+	if (!(state & STATE_INTERRUPTIBLE))
+		return false;
+	return for_lock == NOT_TOLD ? sleeps_for_lock(task) : for_lock;
 }
 
 #endif

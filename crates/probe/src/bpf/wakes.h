@@ -197,7 +197,8 @@ static __always_inline bool wakes_by_signal(struct task_struct *woken, struct ta
 		return false;
 	if (!(state & (STATE_INTERRUPTIBLE | STATE_WAKEKILL)))
 		return false;
-	return sends_signal((void *)bpf_task_pt_regs(waker)) && takes_signal(woken);
+	/* Few threads have a signal to take, and only for those is the helper called. */
+	return takes_signal(woken) && sends_signal((void *)bpf_task_pt_regs(waker));
 }
 
 /* For a thread that does not wait for a word in memory: what it waits for, and what the current thread is doing. */

@@ -19,7 +19,7 @@ impl FlightRecorder {
         let jumps = programs.iter().map(|&(own, program)| Some((after(own), descriptor(program)?)));
         let jumps = Jumps::begin(self.object(), jumps.collect::<Option<Vec<_>>>()?.into_iter()).ok()?;
         // Whoever is not jumped to must not have the times; whoever does not get them reads the clock.
-        let _ = other.put_inner_map("recorders_times", 0, self.object().map_descriptor("seen_times").ok()?);
+        let _ = other.put_inner_map("recorders_events", 0, self.object().map_descriptor("seen_events").ok()?);
         Some(jumps)
     }
 
