@@ -36,6 +36,7 @@ mod modem_apart;
 mod modem_live;
 mod never_slept;
 mod pages;
+mod printed_cost;
 mod promises;
 mod queries;
 mod record;
