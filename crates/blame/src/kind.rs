@@ -382,8 +382,16 @@ const FIND_THE_SLEEP: &str = "Find the sleep in the late thread (a back-off, a r
 const RECORD_WHO_ASKS: &str =
     "Record whoever asks (--comm) to see when the answer came: a sleep after that holds up only the next request.";
 
+/// What helps where nothing tells who asks.
+const RECORD_OTHER_END: &str =
+    "Record whoever is at the other end (--comm): if that answers, the sleep is a pause until the next question.";
+
 fn of_a_sleep(who: &Who) -> &'static str {
-    if who.is_maybe_after_answer() { RECORD_WHO_ASKS } else { FIND_THE_SLEEP }
+    match who.is_maybe_in_no_request() {
+        true if who.is_maybe_after_answer() => RECORD_WHO_ASKS,
+        true => RECORD_OTHER_END,
+        false => FIND_THE_SLEEP,
+    }
 }
 
 /// A clause at the end of a sentence about a thread.
@@ -406,7 +414,7 @@ impl Display for Meanwhile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::who::MAYBE_AFTER_ANSWER;
+    use crate::who::{MAYBE_AFTER_ANSWER, MAYBE_BEFORE_QUESTION};
 
     #[test]
     fn every_kind_has_a_sentence_and_a_remedy_where_there_is_anything_to_change() {
@@ -423,6 +431,8 @@ mod tests {
         assert!(Kind::Unknown.remedy(&ANSWER_OR_REQUEST.into()).unwrap().contains("--comm"));
         let after_answer = Who::from(format!("hrtimer_wakeup{MAYBE_AFTER_ANSWER}"));
         assert_eq!(Kind::Sleep.remedy(&after_answer), Some(RECORD_WHO_ASKS));
+        let before_question = Who::from(format!("hrtimer_wakeup{MAYBE_BEFORE_QUESTION}"));
+        assert_eq!(Kind::Sleep.remedy(&before_question), Some(RECORD_OTHER_END));
         assert_eq!(Kind::Sleep.remedy(&"hrtimer_wakeup".into()), Some(FIND_THE_SLEEP));
     }
 

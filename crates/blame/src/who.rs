@@ -17,6 +17,9 @@ pub const ANSWER_OR_REQUEST: &str = "a wait for an answer or for the next reques
 /// nobody afterwards: that may have been the answer.
 pub(crate) const MAYBE_AFTER_ANSWER: &str = ", maybe after the answer";
 
+/// What follows it where the late thread may be the one that asks, by a connection that its program accepted: then it sleeps until it asks again.
+pub(crate) const MAYBE_BEFORE_QUESTION: &str = ", maybe before it asks";
+
 /// What follows the name, for [`Kind::Stopped`](crate::Kind::Stopped) and [`Kind::Own`](crate::Kind::Own), where a signal or a stop ended the late thread's wait
 /// for its next request: that may have come meanwhile, or not.
 pub(crate) const MAYBE_WITHOUT_REQUEST: &str = ", maybe while no request was waiting";
@@ -55,6 +58,11 @@ impl Who {
     /// Whether it is a timer until which the late thread slept when it may have answered already.
     pub fn is_maybe_after_answer(&self) -> bool {
         self.name().ends_with(MAYBE_AFTER_ANSWER)
+    }
+
+    /// Whether it is a timer until which the late thread slept and nothing tells whether anybody waited for that.
+    pub fn is_maybe_in_no_request(&self) -> bool {
+        self.is_maybe_after_answer() || self.name().ends_with(MAYBE_BEFORE_QUESTION)
     }
 
     /// Whether it is what passed after a signal or a stop that came as the late thread waited for its next request.

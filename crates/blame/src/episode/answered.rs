@@ -22,6 +22,6 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 }
 
 /// Whether the late thread itself slept until a timer.
-fn is_own_sleep(piece: &Piece) -> bool {
+pub(super) fn is_own_sleep(piece: &Piece) -> bool {
     piece.kind == Kind::Sleep
 }

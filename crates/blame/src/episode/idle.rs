@@ -96,9 +96,13 @@ fn is_surely_asked(ender: Ender, last: &Piece) -> bool {
 /// Whether whoever ended a wait may be the one that asks, where the late thread's timer begins the request: nothing tells which end of a pipe, a semaphore or a
 /// queue does. Whoever sends requests sleeps until the next one, or hands on what such a one sends; and the late thread may then be a worker or a store that
 /// sleeps now and then within its requests. If its sleeps end whole periods apart, it sets out by itself: only a process that slept itself before it wrote may
-/// then be one that asks, and no thread of its own program.
+/// then be one that asks, and no thread of its own program. So may whoever is at the other end of a connection for which the late thread asked, where nothing
+/// tells whether that asks by it: a worker asks its master for one, and is asked by it.
 fn may_send_requests(classifier: &Classifier<'_>, ender: Ender, wait: &[Piece]) -> bool {
     let has_period = classifier.has_period();
+    if ender.may_ask && may_have_slept(wait) {
+        return true;
+    }
     match ender.is_of_its_program {
         true => ender.waited_for != WaitedFor::Answer && !has_period && may_have_slept(wait),
         false if has_period => ender.is_unclear && (classifier.may_sleep_within() || wait.iter().any(slept_itself)),

@@ -12,6 +12,7 @@ pub(crate) mod groups;
 mod idle;
 pub(crate) mod index;
 pub(crate) mod nesting;
+mod paused;
 pub(crate) mod piece;
 pub(crate) mod priorities;
 mod programs;

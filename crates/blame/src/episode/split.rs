@@ -1,11 +1,9 @@
 //! The exact split of an episode.
 
 use crate::episode::alike::Waiting;
-use crate::episode::answered;
 use crate::episode::classify::{Blamed, Classifier, Holder};
 use crate::episode::detail::{Detail, HeldBack};
 use crate::episode::groups::{AUTOMATIC, Turn};
-use crate::episode::idle;
 use crate::episode::nesting::with_nesting;
 use crate::episode::piece::Piece;
 use crate::episode::priorities::Priorities;
@@ -15,8 +13,8 @@ use crate::episode::shared::Shared;
 use crate::episode::span::StateSpan;
 use crate::episode::story::story;
 use crate::episode::subject::Subject;
-use crate::episode::unasked;
 use crate::episode::words::without_false_locks;
+use crate::episode::{answered, idle, paused, unasked};
 use crate::kind::Kind;
 use crate::who::Who;
 use punctual_recording::episode::{Call, Group};
@@ -114,6 +112,7 @@ pub(crate) fn split_by(shared: &Shared<'_>, is_due: bool) -> Split {
     name_by_programs(episode, timelines, &mut pieces);
     idle::set_apart(shared, subject, &mut pieces);
     answered::set_apart(shared, subject, &mut pieces);
+    paused::set_apart(episode, subject, &mut pieces);
     unasked::set_apart(shared, subject, &mut pieces);
     let pieces = join(pieces);
     let mut parts = parts(&pieces);

@@ -24,7 +24,7 @@ fn tells(story: &mut Story, at_us: u64, way: Way, tid: u32) {
 }
 
 /// Somebody asks at 1,000 us. The late thread sleeps from 1,300 us to 4,000 us, and wakes these before and these afterwards.
-fn slept(way: Way, before: &[u32], afterwards: &[u32]) -> Episode {
+pub(crate) fn slept(way: Way, before: &[u32], afterwards: &[u32]) -> Episode {
     let mut story = Story::new(CLIENT, 5_000);
     story.episode.stage = Stage::Request;
     wakes(&mut story, 1_000, way, 3);

@@ -5,6 +5,7 @@ mod along_waits;
 mod answered;
 mod asked;
 mod asked_by_words;
+mod askers;
 mod beginnings;
 mod beside;
 mod blindness;

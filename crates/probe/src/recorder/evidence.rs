@@ -168,6 +168,7 @@ impl Investigator {
             waits_for_answers: late.waits_for_answers,
             may_sleep_within: late.may_sleep_within,
             has_period: late.has_period,
+            asker_unknown: late.asker_unknown,
             accepted: late.connections.accepted.clone(),
             connected: late.connections.connected.clone(),
             connections_unknown: late.connections.is_unknown,

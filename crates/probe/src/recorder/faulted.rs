@@ -103,6 +103,7 @@ mod tests {
             waits_for_answers: false,
             may_sleep_within: false,
             has_period: false,
+            asker_unknown: false,
             connections: super::super::late_wakeup::Connections::default(),
         };
         let tid = late.tid;

@@ -27,6 +27,8 @@ pub struct LateWakeup {
     pub may_sleep_within: bool,
     /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
     pub has_period: bool,
+    /// See [`Episode::asker_unknown`](punctual_recording::Episode::asker_unknown).
+    pub asker_unknown: bool,
     /// What it may read.
     pub connections: Connections,
 }

@@ -9,7 +9,7 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`, `pauses`, `unanswered`, `asks`: where a followed thread's request begins and ends; `request`: one of
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`, `pauses`, `who_asks`, `arrivals`, `unanswered`, `asks`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen, `ends`: who ended and may have worked on one; `looks`, `looked_at`, `waits_by`, `connections`,
 //!   `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
@@ -28,6 +28,7 @@
 //! * `groups`, `disk_limits`: control groups.
 
 mod armers;
+mod arrivals;
 mod asks;
 mod behind;
 mod bounded_channel;
@@ -79,6 +80,7 @@ mod turns;
 mod unanswered;
 mod waits_by;
 mod watch;
+mod who_asks;
 mod writing;
 
 pub use counter_sampling::counter_sampling;

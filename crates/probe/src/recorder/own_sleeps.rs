@@ -22,6 +22,9 @@ impl Thread {
     pub(super) fn note_sleep(&mut self, place: u32, call: Option<Call>, stretch: &Stretch) {
         let is_by_timer = stretch.ended_by == EndedBy::Timer;
         if self.accepted.contains(&place) {
+            if self.sleeps == 0 && matches!(call, Some(Call::Read | Call::Poll)) {
+                self.pauses.went_on();
+            }
             self.sleeps = 0;
         } else if call == Some(Call::Sleep) || is_by_timer && !self.answered.contains(&place) {
             // What ends where it waits for others, too, is no sleep within a request.

@@ -10,6 +10,8 @@ const OTHER_LENGTH_NS: u64 = 100_000;
 const MIN_OTHER: u32 = 4;
 /// ... and so many times as often as one of the same.
 const TO_SAME: u32 = 4;
+/// Whoever goes on so often without a pause in between asks for nothing by pausing: it sleeps within some of its requests.
+const MIN_WITHOUT: u32 = 4;
 /// After so many, the earlier ones count half.
 const MAX_REMEMBERED: u32 = 8;
 
@@ -19,6 +21,8 @@ pub(super) struct Pauses {
     last_ns: Option<u64>,
     same: u32,
     other: u32,
+    /// How often it went on without one.
+    without: u32,
     /// Whether it was seen to pause so, and not for the same length more often since.
     is_seen: bool,
 }
@@ -36,6 +40,16 @@ impl Pauses {
         }
     }
 
+    /// Something came, and it has not slept since what came before.
+    pub(super) fn went_on(&mut self) {
+        self.without = self.without.saturating_add(1);
+    }
+
+    /// Whether too few were seen to tell: all of different lengths, and hardly anything came without one.
+    pub(super) fn are_too_few(&self) -> bool {
+        !self.is_seen && self.same == 0 && self.without < MIN_WITHOUT
+    }
+
     /// Whether it may ask after them.
     pub(super) fn may_ask_after(&self) -> bool {
         self.is_seen
@@ -45,6 +59,23 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn until_two_pauses_are_alike_or_most_of_what_comes_is_without_one_too_few_are_seen() {
+        for (pauses_ms, without, expected, what) in [
+            (&[7][..], 0, true, "one"),
+            (&[7, 12, 5, 22], 0, true, "no two alike"),
+            (&[25, 25], 0, false, "as long as the one before"),
+            (&[7, 12, 5, 22, 9], 0, false, "it is known that they are pauses"),
+            (&[7], 3, true, "it went on three times"),
+            (&[7], 4, false, "it sleeps within some of its requests"),
+        ] {
+            let mut pauses = Pauses::default();
+            (0..without).for_each(|_| pauses.went_on());
+            pauses_ms.iter().for_each(|ms| pauses.paused(ms * 1_000_000));
+            assert_eq!(pauses.are_too_few(), expected, "{what}");
+        }
+    }
 
     #[test]
     fn whoever_pauses_for_differently_long_each_time_may_ask_after_that() {

@@ -34,6 +34,8 @@ pub(crate) struct Known {
     pub(crate) may_sleep_within: bool,
     /// See [`Episode::has_period`](punctual_recording::Episode::has_period).
     pub(crate) has_period: bool,
+    /// See [`Episode::asker_unknown`](punctual_recording::Episode::asker_unknown).
+    pub(crate) asker_unknown: bool,
     /// Whether it begins with a sleep that ended in step with those before, or would have, as a clock's do, and was not seen to end with another. A sleep that a
     /// thread takes within its work, as between two tries, ends at any time.
     pub(crate) is_in_step: bool,
@@ -69,6 +71,10 @@ pub(super) struct Open {
     pub(super) waits: u32,
     /// Whether any of these was for another thread, or the like, as their ends showed.
     pub(super) has_waited: bool,
+    /// How long the longest of those was, ns.
+    pub(super) longest_ns: u64,
+    /// Whether its thread has slept within it.
+    pub(super) has_slept: bool,
     /// Since when it waits, ns, if nothing says that this ends the request.
     pub(super) waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends, or would if its loop were not behind.
@@ -79,6 +85,18 @@ pub(super) struct Open {
     pub(super) is_of_several: bool,
     /// How many of its waits were for answers, or for requests, if all places for those were known as it began.
     pub(super) unclear_waits: Option<u32>,
+}
+
+impl Open {
+    /// A wait within it is over: a sleep within the work, or not; for others, for so long, ns, or only until a timer; for an answer, or not.
+    pub(super) fn note_wait(&mut self, sleeps: bool, waited_ns: Option<u64>, for_answer: bool) {
+        self.has_slept |= sleeps;
+        if let Some(waited_ns) = waited_ns {
+            self.known.waits_for_answers &= for_answer;
+            self.has_waited = true;
+            self.longest_ns = self.longest_ns.max(waited_ns);
+        }
+    }
 }
 
 impl Known {

@@ -21,6 +21,7 @@ use super::sleeps::Sleeps;
 use super::sources::{ACCEPTED, BY_A_TIMER, Source, quality};
 pub(crate) use super::stretches::{EndedBy, Pause, Stretch};
 use super::turns::Turns;
+use super::who_asks::WhoAsks;
 use punctual_recording::RecorderSummary;
 use punctual_recording::episode::Call;
 use std::collections::{BTreeSet, HashMap};
@@ -49,7 +50,7 @@ pub(super) struct Thread {
     /// Where it waits for requests: connections that it accepts or accepted. A look adds to these, so that there are few.
     pub(super) accepted: BTreeSet<u32>,
     /// Those of them where something else may come, too.
-    mixed: BTreeSet<u32>,
+    pub(super) mixed: BTreeSet<u32>,
     /// How often it has slept until a timer and for nothing else since it last waited there, ...
     pub(super) sleeps: u8,
     /// ... and for how long each time.
@@ -70,6 +71,8 @@ pub(super) struct Thread {
     pub(super) sure_by_clock: u64,
     /// How long it sleeps between what comes by those that it accepted.
     pub(super) pauses: Pauses,
+    /// Whether it is asked by those for which it asked.
+    pub(super) who_asks: WhoAsks,
     /// Whether it asks within those, and waits for nobody.
     pub(super) asks: Asks,
     /// Whether it was seen to be done with a request, and to go on.
@@ -95,7 +98,7 @@ pub(super) struct Thread {
     /// Its process, which has its connections, ...
     pub(super) process: u32,
     /// ... and whether that accepts some, ...
-    has_accepted: bool,
+    pub(super) has_accepted: bool,
     /// ... or was seen to have none.
     accepted_none: bool,
 }
@@ -269,7 +272,7 @@ impl Thread {
     }
 
     /// It waits for requests at a place. Its time limit there is no other source.
-    fn accepts(&mut self, place: u32) {
+    pub(super) fn accepts(&mut self, place: u32) {
         self.accepted.insert(place);
         self.answered.remove(&place);
         if let Some(source) = self.source.as_mut().filter(|source| source.place == place) {
@@ -292,6 +295,7 @@ impl Thread {
         self.note_return(place, call, socket);
         self.turns.waited(place, call, self.accepted.contains(&place));
         self.note_other(place, call);
+        self.note_who_asks(place, call, stretch);
         self.note_sleep(place, call, stretch);
     }
 
@@ -341,9 +345,9 @@ impl Thread {
             return over.map(|over| if self.slept_out_of_step(stretch) { over.out_of_step() } else { over });
         }
         let sleeps = is_within && call == Some(Call::Sleep);
-        if let Some(open) = self.open.as_mut().filter(|_| !sleeps) {
-            open.known.waits_for_answers &= self.asked.contains(&place);
-            open.has_waited = true;
+        if let Some(open) = &mut self.open {
+            let waited_ns = stretch.expected_ns.saturating_sub(until_ns);
+            open.note_wait(is_within, (!sleeps).then_some(waited_ns), self.asked.contains(&place));
         }
         if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
             cut.give_up(open.expected_ns, stretch.expected_ns);
@@ -421,9 +425,11 @@ impl Thread {
         let sleeps_within = is_unclear && self.lengths.are_for_a_while();
         let may_be_part =
             is_by_timer && (self.varies || sleeps_within || self.has_accepted && !self.answered.is_empty());
+        let asker_unknown = self.asker_is_unknown(&open);
         let has_clock = known.is_by_own_timer && (known.waits_for_answers || self.lengths.are_regular());
-        let is_bounded = !(may_be_part || may_be_several || is_after_answer || self.asks_by_accepted())
-            && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
+        let is_bounded =
+            !(may_be_part || may_be_several || is_after_answer || self.asks_by_accepted() || asker_unknown)
+                && (known.is_bounded || waits == 0 && !is_of_several || has_clock);
         let may_sleep_within = is_by_timer && self.lengths.may_be_for_a_while();
         let has_period = is_by_timer && self.lengths.have_a_period();
         let may_be_tick = open.begins_by_timer && self.has_accepted && !may_be_part;
@@ -431,12 +437,14 @@ impl Thread {
             may_be_part,
             may_sleep_within,
             has_period,
+            asker_unknown,
             may_be_several,
             may_be_tick,
             is_after_answer,
             is_alone: known.is_by_own_timer && !open.has_waited,
             is_bounded,
-            is_asked_for: known.is_asked_for && !self.may_ask(),
+            is_asked_for: known.is_asked_for && !self.may_ask() && !asker_unknown,
+            waits_for_answers: known.waits_for_answers && !(asker_unknown && is_by_timer),
             ..known
         };
         self.is_sure_by_clock = known.is_by_own_timer && known.is_sure();

@@ -286,6 +286,7 @@ impl Watch {
             waits_for_answers: known.waits_for_answers,
             may_sleep_within: known.may_sleep_within,
             has_period: known.has_period,
+            asker_unknown: known.asker_unknown,
             connections,
         };
         self.pending.push_back((late, threshold_ns, clock::monotonic_ns()));

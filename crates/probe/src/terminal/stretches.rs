@@ -213,6 +213,7 @@ impl Stretches {
             waits_for_answers: false,
             may_sleep_within: false,
             has_period: false,
+            asker_unknown: false,
             connections: Connections::default(),
         };
         let evidence = Evidence {

@@ -205,6 +205,9 @@ pub struct Episode {
     /// Whether a timer of its own begins the request, and the late thread's sleeps end in equal steps, or whole periods apart, as those of a loop with a
     /// period do. Older recordings do not say.
     pub has_period: bool,
+    /// Whether nothing tells which side of the late thread's connections asks: it may be asked by those for which it asked, or ask by those that its
+    /// program accepted. Older recordings do not say.
+    pub asker_unknown: bool,
     /// Numbers of descriptors by which the late thread reads connections that its program accepted, or at which it listens, as seen before the
     /// request began.
     pub accepted: Vec<u32>,
@@ -265,6 +268,7 @@ impl Episode {
             waits_for_answers: false,
             may_sleep_within: false,
             has_period: false,
+            asker_unknown: false,
             accepted: Vec::new(),
             connected: Vec::new(),
             connections_unknown: false,

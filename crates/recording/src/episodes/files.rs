@@ -183,6 +183,7 @@ mod tests {
             waits_for_answers: true,
             may_sleep_within: true,
             has_period: true,
+            asker_unknown: true,
             accepted: vec![4],
             connected: vec![5, 6],
             connections_unknown: true,

@@ -30,6 +30,8 @@ struct Line {
     may_sleep_within: bool,
     #[serde(default, skip_serializing_if = "is_no")]
     has_period: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    asker_unknown: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accepted: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -148,6 +150,7 @@ impl Serialize for Episode {
             waits_for_answers: self.waits_for_answers,
             may_sleep_within: self.may_sleep_within,
             has_period: self.has_period,
+            asker_unknown: self.asker_unknown,
             accepted: self.accepted.clone(),
             connected: self.connected.clone(),
             connections_unknown: self.connections_unknown,
@@ -225,6 +228,7 @@ impl Line {
             waits_for_answers: self.waits_for_answers,
             may_sleep_within: self.may_sleep_within,
             has_period: self.has_period,
+            asker_unknown: self.asker_unknown,
             accepted: self.accepted,
             connected: self.connected,
             connections_unknown: self.connections_unknown,

@@ -38,6 +38,9 @@ pub(crate) struct Ender {
     /// Whether that came by something of which nothing tells who asks by it: a pipe, one of a pair of sockets, any of several; or a word in memory, a
     /// queue or a signal of a thread that is not known to be of its program.
     pub(crate) is_unclear: bool,
+    /// Whether it may be the one that asks, by a connection for which the late thread asked, see
+    /// [`Episode::asker_unknown`](punctual_recording::Episode::asker_unknown).
+    pub(crate) may_ask: bool,
     /// Whether it is known to be of the late thread's program, and so no client of it.
     pub(crate) is_of_its_program: bool,
 }
@@ -106,9 +109,15 @@ impl Classifier<'_> {
         let was_asked = waited_for == WaitedFor::Answer || self.is_asked(tid, sleeper, since_ns, slept_ns);
         let is_of_its_program = self.index.are_of_one_process(tid, sleeper);
         let is_unclear = self.is_unclear(woken_by, waited_for, tid);
+        let is_by_connection = match waited_for {
+            WaitedFor::Answer | WaitedFor::Several => true,
+            WaitedFor::Request => false,
+            WaitedFor::Else => descriptor(woken_by) == Some(ONE_POLLED),
+        };
+        let may_ask = self.episode.asker_unknown && is_by_connection && !is_of_its_program;
         // A thread that is joined brings no job.
         let may_serve = was_asked || self.ends_next(woken_by) || self.may_serve(tid, slept_ns, at_ns);
-        Some(Ender { tid, was_asked, may_serve, waited_for, is_unclear, is_of_its_program })
+        Some(Ender { tid, was_asked, may_serve, waited_for, is_unclear, may_ask, is_of_its_program })
     }
 
     /// See [`Ender::is_unclear`]. `poll` and the like do not tell which it was: it may be by a connection that the program asked for, if it did.
@@ -161,7 +170,8 @@ impl Classifier<'_> {
     /// Whether a wait of the late thread until a time, and that nobody was seen to end, may be for the next request: it was for one of several
     /// things, in a program that accepted connections, or of which those are not known; or it read, and the beginning of requests is only assumed, or is a timer of
     /// its own in such a program, unless it read what it had asked for. `poll` of a single descriptor does not tell which. Or it waited for a word, a queue or a
-    /// signal, and is not known to have a period: such a thread may be handed its requests by those, and sleep within some.
+    /// signal, and is not known to have a period: such a thread may be handed its requests by those, and sleep within some. So may one that is asked by a connection for
+    /// which it asked.
     pub(crate) fn may_wait_for_request(&self, beginning: &Beginning, at_ns: u64) -> bool {
         // The interrupt that wakes it begins a little before that.
         let woken_by = self.index.next_woken(self.subject.tid, at_ns);
@@ -171,7 +181,7 @@ impl Classifier<'_> {
             let may_be_read = match beginning {
                 Beginning::Assumed => may_read(woken_by) || may_be_handed,
                 Beginning::OwnTimer => may_read(woken_by) && !reads(woken_by, &self.episode.connected) || may_be_handed,
-                Beginning::Period => may_be_handed,
+                Beginning::Period => may_be_handed || self.episode.asker_unknown && may_read(woken_by),
                 Beginning::Known | Beginning::AskedBy(_) => false,
             };
             may_accept && polls(woken_by) || may_be_read

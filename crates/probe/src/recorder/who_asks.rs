@@ -1,0 +1,185 @@
+//! Whether a thread asks by the connections for which it asked, or is asked.
+//!
+//! Whoever asks for a connection mostly asks by it. But a worker asks its master for one, and a service its bus or its broker, and each is asked then. From within the
+//! two look the same: both are woken by what comes, work or sleep, write, and wait. What tells:
+//!
+//! * A thread that keeps a clock sets out by itself ([`super::sleeps`]).
+//! * A client that sleeps between its questions asks about as often after each sleep, and has most of its answers sooner than a slow one. A service that sleeps in some of its
+//!   requests waits differently often from one sleep to the next; and it mostly waits for as long as whoever asks it pauses.
+//! * What comes in steps of a clock whatever the thread does meanwhile is no answer ([`super::arrivals`]).
+//!
+//! Where none of these does, it is not known which it is.
+
+use super::arrivals::Arrivals;
+use super::request::Open;
+use super::requests::Thread;
+use super::stretches::{EndedBy, Stretch};
+use punctual_recording::episode::Call;
+use std::collections::{BTreeMap, VecDeque};
+
+/// So often it has to be seen how often a thread waits between two of its sleeps, and before.
+const MIN_SEEN: u32 = 3;
+/// One of so many may be quite another number: an answer may come in parts.
+const TO_OTHERS: u32 = 4;
+/// A number is another if it is so many times as large or as small, ...
+const TIMES_OTHER: u32 = 2;
+/// ... and differs by as much: a client that reads may be woken in vain.
+const MIN_OTHER: u32 = 2;
+/// After so many, the earlier ones count half.
+const MAX_COUNTED: u32 = 16;
+/// So many of the last waits tell how long they usually are.
+const MAX_WAITS: usize = 15;
+/// A wait is no longer than usual if half of the last ones were longer than this part of it.
+const OF_USUAL: u64 = 4;
+/// So many places are told apart at most.
+const MAX_PLACES: usize = 16;
+
+/// What one thread waits for between its sleeps.
+#[derive(Default)]
+pub(super) struct WhoAsks {
+    /// How often it has waited for others since it last slept until a timer, ...
+    waits: u32,
+    /// ... and how often it did before that.
+    before: Option<u32>,
+    /// How many of these numbers were seen after another one, and how many were quite another.
+    counted: u32,
+    other: u32,
+    /// How long its last waits were, ns, the oldest first.
+    lengths_ns: VecDeque<u64>,
+    /// What ended them, by the place where it waited.
+    arrivals: BTreeMap<u32, Arrivals>,
+}
+
+impl WhoAsks {
+    /// It has waited for others at a place, from one time to another, ns.
+    fn waited(&mut self, place: u32, since_ns: u64, until_ns: u64) {
+        self.waits = self.waits.saturating_add(1);
+        if self.lengths_ns.len() == MAX_WAITS {
+            self.lengths_ns.pop_front();
+        }
+        self.lengths_ns.push_back(until_ns.saturating_sub(since_ns));
+        if self.arrivals.len() < MAX_PLACES || self.arrivals.contains_key(&place) {
+            self.arrivals.entry(place).or_default().came(until_ns);
+        }
+    }
+
+    /// It has slept until a timer of its own. What is there before a thread waits for it is not waited for.
+    fn slept(&mut self) {
+        self.arrivals.values_mut().for_each(Arrivals::slept);
+        let waits = std::mem::take(&mut self.waits);
+        if waits == 0 {
+            return;
+        }
+        let Some(before) = self.before.replace(waits) else { return };
+        let (fewer, more) = (waits.min(before), waits.max(before));
+        let is_other = more - fewer >= MIN_OTHER && more >= fewer.saturating_mul(TIMES_OTHER);
+        (self.counted, self.other) = (self.counted + 1, self.other + u32::from(is_other));
+        if self.counted > MAX_COUNTED {
+            (self.counted, self.other) = (self.counted / 2, self.other / 2);
+        }
+    }
+
+    /// Whether it may be asked, where its longest wait between two sleeps was this long, ns.
+    fn may_be_asked(&self, longest_ns: u64) -> bool {
+        let is_as_often = self.counted >= MIN_SEEN && self.other.saturating_mul(TO_OTHERS) <= self.counted;
+        !is_as_often || self.is_usual(longest_ns)
+    }
+
+    fn is_usual(&self, ns: u64) -> bool {
+        let as_long = self.lengths_ns.iter().filter(|other| other.saturating_mul(OF_USUAL) >= ns).count();
+        as_long * 2 >= self.lengths_ns.len()
+    }
+
+    /// Whether what comes at a place does so by the clock of whoever sends it.
+    fn is_asked_at(&self, place: u32) -> bool {
+        self.arrivals.get(&place).is_some_and(Arrivals::keep_a_clock)
+    }
+}
+
+impl Thread {
+    /// Takes in a wait at a place, which is over. Where it is asked by what comes there it gets its requests.
+    pub(super) fn note_who_asks(&mut self, place: u32, call: Option<Call>, stretch: &Stretch) {
+        let is_by_timer = stretch.ended_by == EndedBy::Timer;
+        if call == Some(Call::Sleep) || is_by_timer && !self.answered.contains(&place) {
+            self.who_asks.slept();
+            return;
+        }
+        let is_read = matches!(call, Some(Call::Read | Call::Poll));
+        if is_by_timer || !is_read || self.has_accepted || self.is_unclear(place) {
+            return;
+        }
+        self.who_asks.waited(place, self.since_ns, stretch.expected_ns);
+        let is_asked = self.asked.contains(&place) && self.who_asks.is_asked_at(place);
+        if is_asked && self.accepted.is_empty() && !self.lengths.have_a_period() {
+            // What else comes there may be an answer.
+            self.mixed.insert(place);
+            self.accepts(place);
+        }
+    }
+
+    /// Whether it is not known of a request that is over which side of its thread's connections asks.
+    pub(super) fn asker_is_unknown(&self, open: &Open) -> bool {
+        if open.is_by_timer {
+            let may_be_asked = open.has_waited && !self.lengths.have_a_period();
+            return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest_ns);
+        }
+        open.has_slept && self.pauses.are_too_few()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const PLACE: u32 = 1;
+
+    /// Whether a thread may be asked whose waits between two sleeps were so long each, ms.
+    fn may_be_asked(between_sleeps: &[&[u64]]) -> bool {
+        let (mut found, mut now_ns, mut longest_ns) = (WhoAsks::default(), 0, 0);
+        for waits in between_sleeps {
+            found.slept();
+            for ms in *waits {
+                found.waited(PLACE, now_ns, now_ns + ms * MS);
+                now_ns += ms * MS;
+            }
+            longest_ns = waits.iter().max().map_or(0, |ms| ms * MS);
+        }
+        found.may_be_asked(longest_ns)
+    }
+
+    #[test]
+    fn whoever_asks_about_as_often_and_is_mostly_answered_sooner_asks() {
+        for (waits, expected, what) in [
+            (
+                &[&[1][..], &[3], &[1], &[2], &[1], &[25]][..],
+                false,
+                "a client that asks once each time, and a slow answer",
+            ),
+            (&[&[1], &[3], &[], &[1], &[2], &[1], &[25]], false, "an answer that was there before it waited"),
+            (&[&[1], &[3], &[25]], true, "too few"),
+            (&[&[20], &[19], &[20], &[21], &[20], &[19]], true, "a service that sleeps in each request"),
+            (&[&[1, 1, 1], &[1, 1, 1], &[1, 1, 1], &[1, 1, 1], &[1, 25, 1]], false, "three questions"),
+            (&[&[1, 1], &[1], &[1, 1, 1], &[1, 1], &[1, 1], &[1], &[1, 25]], false, "one to three"),
+            (
+                &[&[20, 19, 20], &[19, 20, 21], &[20, 20, 20], &[20, 21, 20], &[20, 20, 21]],
+                true,
+                "a service that sleeps in every third request",
+            ),
+            (
+                &[&[1], &[1, 1, 1], &[1], &[1, 1, 1, 1], &[1, 1], &[1, 25, 1, 1]],
+                true,
+                "a service that sleeps in some, and is asked by fits and starts",
+            ),
+        ] {
+            assert_eq!(may_be_asked(waits), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn places_are_kept_within_bounds() {
+        let mut found = WhoAsks::default();
+        (0..100).for_each(|place| found.waited(place, 0, 1));
+        assert_eq!((found.arrivals.len(), found.lengths_ns.len()), (MAX_PLACES, MAX_WAITS));
+    }
+}
