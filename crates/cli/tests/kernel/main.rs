@@ -32,6 +32,7 @@ mod lab_why;
 mod limits;
 mod load;
 mod log;
+mod made_threads;
 mod modem_apart;
 mod modem_live;
 mod never_slept;

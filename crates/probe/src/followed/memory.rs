@@ -119,6 +119,11 @@ impl ThreadTable {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a thread began while it was followed, so that all its sleeps are known.
+    pub(crate) fn began(&self, tid: u32) -> bool {
+        !self.found().contains(&tid)
+    }
+
     /// Notes that a thread has ended; returns whether it began while it was followed, so that all its sleeps are known.
     pub(crate) fn ended(&self, tid: u32) -> bool {
         !self.found().remove(&tid)

@@ -3,6 +3,7 @@
 //! * [`Selection`]: whom to follow.
 //! * `records`: what the BPF programs and this process share: the Rust side of `bpf/followed.h`.
 //! * `memory`: the table of threads and the rings of records that lie there.
+//! * `makers`: programs whose threads take a name of their own.
 //! * `programs`: the programs in the kernel, and the threads that they are told to follow.
 //! * `drain`: takes the records out of the rings, in order of time.
 //! * `nearest`: what somebody may have meant by a name that no thread has.
@@ -13,6 +14,7 @@
 //! * `session`: carries out a plan.
 
 mod drain;
+mod makers;
 mod memory;
 mod nearest;
 mod patience;

@@ -1,5 +1,6 @@
 //! The programs in the kernel, and the threads that they are told to follow.
 
+use super::makers::{MAX_THREADS, Makers};
 use super::memory::{Rings, ThreadTable};
 use super::records::{Configuration, FOLLOW_NAME, FOLLOW_THREADS, MAX_CPUS, NAME_SIZE, Slot, text};
 use super::selection::{Selection, has_ended, is_own, mark, name_of, processes, threads_of};
@@ -150,6 +151,7 @@ pub struct Programs {
     pub(super) rings: Rings,
     /// Whose turn it is to be looked at.
     next: usize,
+    makers: Makers,
 }
 
 impl Programs {
@@ -204,7 +206,8 @@ impl Programs {
         object.attach_without(jumped_to)?;
         blind.extend(left_out::blind_without(&object.left_out()));
         let (jumps, in_interrupts) = entered.map(|entered| (entered.jumps, entered.in_interrupts)).unzip();
-        let programs = Programs { jumps, object: Some(object), blind, table, rings, next: 0 };
+        let programs =
+            Programs { jumps, object: Some(object), blind, table, rings, next: 0, makers: Makers::default() };
         for &tid in &selection.threads {
             programs.table.follow(tid, 0);
         }
@@ -269,10 +272,23 @@ impl Programs {
         for rename in renames {
             if selection.wants_name(&text(&rename.name)) && !is_own(rename.process) {
                 self.table.follow(rename.tid, FOLLOW_NAME);
+                if selection.is_by_name_alone() && self.makers.took_name(rename.tid, rename.process) {
+                    self.follow_makers(rename.process);
+                }
             }
         }
         if overwritten {
             self.follow_names(selection);
+        }
+    }
+
+    /// Follows the threads of a process, whatever their names, so that those that they make are followed from their first sleep on.
+    fn follow_makers(&self, process: u32) {
+        let threads = threads_of(process);
+        if threads.len() <= MAX_THREADS {
+            threads.into_iter().filter(|&tid| !self.table.holds(tid) && !has_ended(tid)).for_each(|tid| {
+                self.table.follow(tid, FOLLOW_THREADS);
+            });
         }
     }
 

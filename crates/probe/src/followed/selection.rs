@@ -82,6 +82,11 @@ impl Selection {
         self.by_name() && !(self.processes.is_empty() && self.threads.is_empty() && !self.command)
     }
 
+    /// Whether threads are selected in no other way.
+    pub(super) fn is_by_name_alone(&self) -> bool {
+        self.by_name() && !self.is_mixed()
+    }
+
     /// Whether a thread with this name is selected because of it.
     pub(crate) fn wants_name(&self, name: &str) -> bool {
         self.names.iter().any(|expression| expression.is_match(name))

@@ -280,9 +280,12 @@ impl Session<'_> {
             if !is_measured(record, self.start, self.end) {
                 continue;
             }
-            // A thread that was followed for its name and has another now: it became another program.
-            if record.flags & RECORD_BY_NAME != 0 && !self.is_wanted(&record.name) {
-                self.programs.table.follow_no_more(record.tid);
+            let is_by_name = record.flags & RECORD_BY_NAME != 0;
+            if (is_by_name || self.selection.is_by_name_alone()) && !self.is_wanted(&record.name) {
+                // A thread that was followed for its name and has another now became another program. Any other is followed for those that it makes.
+                if is_by_name {
+                    self.programs.table.follow_no_more(record.tid);
+                }
                 continue;
             }
             if is_whole {
@@ -304,6 +307,11 @@ impl Session<'_> {
                 // Whoever works on a request may have any name.
                 let is_watched = !is_context || self.plan.why.is_some_and(|settings| settings.stage == Stage::Request);
                 if let Some((_, wakeup)) = taken.as_ref().filter(|_| is_watched) {
+                    let has_ended = record.flags & RECORD_ENDED != 0;
+                    let began = || is_whole || !has_ended && self.programs.table.began(record.tid);
+                    if watch.is_new(record.tid) && began() {
+                        watch.began(record.tid);
+                    }
                     let priority = kernel_priority(record.policy.into(), record.priority.into());
                     let name = || shown(&record.name);
                     watch.followed(wakeup, record.process, ended_by(&record.wake), pause(record), &name, priority);
@@ -364,7 +372,7 @@ impl Session<'_> {
                 slot.switch_in = 0;
             }
             let renamed = || name_of(slot.owner as u32).is_none_or(|name| !self.selection.wants_name(&name));
-            if slot.flags & FOLLOW_NAME != 0 && renamed() {
+            if (slot.flags & FOLLOW_NAME != 0 || self.selection.is_by_name_alone()) && renamed() {
                 continue;
             }
             if let Some((task, wakeup)) = self.table.take_unfinished(&slot, as_of, writer) {

@@ -1,11 +1,10 @@
 //! Which followed thread is looked at next, for what it waits for or for the connections of its program, and what looks told.
 
-use super::connections::{Connection, Sight, WaitedFor};
+use super::connections::{Sight, WaitedFor};
 use super::late_wakeup::Connections;
 use super::requests::{Requests, Thread};
 use super::sources::{ACCEPTED, Source};
 use punctual_recording::episode::Call;
-use std::collections::BTreeMap;
 
 /// One thread is looked at in this many of its waits at most.
 pub(super) const MAX_LOOKS_AT_ONE: u8 = 64;
@@ -93,15 +92,9 @@ impl Requests {
         known.unwrap_or_else(|| Connections { is_unknown: true, ..Connections::default() })
     }
 
-    /// Where somebody listens, by descriptors of local sockets of a thread's program.
-    pub(crate) fn saw_paths(&mut self, tid: u32, paths: BTreeMap<u32, String>) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw_paths(thread.process, paths);
-        }
-    }
-
     /// From one time to another these were the connections of a thread's program.
-    pub(crate) fn saw_connections(&mut self, tid: u32, times: (u64, u64), found: &[Connection]) {
+    #[cfg(test)]
+    pub(crate) fn saw_connections(&mut self, tid: u32, times: (u64, u64), found: &[super::connections::Connection]) {
         if let Some(thread) = self.threads.get(&tid) {
             self.programs.saw(thread.process, times, found);
         }
@@ -112,13 +105,6 @@ impl Requests {
         if let Some(thread) = self.threads.get_mut(&tid) {
             thread.is_out_of_reach = true;
             self.programs.saw_nothing(thread.process);
-        }
-    }
-
-    /// A thread's program has too many descriptors to list its connections; whether it accepts any, as far as that was seen.
-    pub(crate) fn saw_too_many(&mut self, tid: u32, accepts: bool) {
-        if let Some(thread) = self.threads.get(&tid) {
-            self.programs.saw_too_many(thread.process, accepts);
         }
     }
 }

@@ -13,6 +13,7 @@ use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::Stage;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub(super) struct Looks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     tid: u32,
+    /// Its process, which has the connections though the thread may have ended.
+    process: u32,
     /// Whether the program's connections are to be listed.
     lists: bool,
 }
@@ -52,6 +55,7 @@ struct Look {
 /// What was seen of a thread between two times, ns of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone)]
 struct Seen {
+    process: u32,
     begun_ns: u64,
     over_ns: u64,
     /// What it waited for up to a time, if it waited all the time and that is known.
@@ -105,20 +109,20 @@ impl Looks {
 
     /// One at a thread of which it is not known yet where it gets its requests, or at one of a program that was not looked at for long.
     fn next(&mut self, requests: &mut Requests, now_ns: u64) -> Option<Look> {
-        let listing = |tid: u32| Look { tid, lists: true };
         if std::mem::take(&mut self.is_for_connections)
             && let Some(tid) = requests.next_refresh(now_ns)
         {
-            return Some(listing(tid));
+            return Some(requests.look_at(tid, true));
         }
         self.is_for_connections = true;
         if self.at_waits < MAX_LOOKS_AT_WAITS
             && let Some(tid) = requests.next_look()
         {
             self.at_waits += 1;
-            return Some(Look { tid, lists: requests.ask_to_list(tid, now_ns) });
+            let lists = requests.ask_to_list(tid, now_ns);
+            return Some(requests.look_at(tid, lists));
         }
-        requests.next_refresh(now_ns).map(listing)
+        requests.next_refresh(now_ns).map(|tid| requests.look_at(tid, true))
     }
 
     fn take(&mut self, requests: &mut Requests, patience: Duration) {
@@ -128,7 +132,7 @@ impl Looks {
                 self.is_asked = false;
                 requests.give_up_looks_at(tid);
             }
-            Ok((tid, Some(Seen { begun_ns, over_ns, awaited, socket, connections }))) => {
+            Ok((tid, Some(Seen { process, begun_ns, over_ns, awaited, socket, connections }))) => {
                 self.is_asked = false;
                 // Whether it waited there all the time shows when the wait is over.
                 if let Some((awaited, until_ns)) = awaited {
@@ -137,10 +141,10 @@ impl Looks {
                 }
                 match connections {
                     Listing::NotAsked => {}
-                    Listing::TooMany { accepts } => requests.saw_too_many(tid, accepts),
+                    Listing::TooMany { accepts } => requests.programs.saw_too_many(process, accepts),
                     Listing::Of((found, paths)) => {
-                        requests.saw_connections(tid, (begun_ns, over_ns), &found);
-                        requests.saw_paths(tid, paths);
+                        requests.programs.saw(process, (begun_ns, over_ns), &found);
+                        requests.programs.saw_paths(process, paths);
                     }
                 }
             }
@@ -173,12 +177,24 @@ fn has_taken_its_time() -> bool {
     clock::thread_cpu_ns() > MAX_CPU_NS
 }
 
-/// `None` if it ended, or may not be looked at.
-fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen> {
-    let directory = format!("/proc/{tid}");
+impl Requests {
+    fn look_at(&self, tid: u32, lists: bool) -> Look {
+        Look { tid, process: self.threads.get(&tid).map_or(tid, |thread| thread.process), lists }
+    }
+}
+
+/// `None` if it ended, or may not be looked at; of the connections of a program whose thread has ended, another one may still tell.
+fn look_at(Look { tid, process, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen> {
     let begun_ns = clock::monotonic_ns();
-    let called = std::fs::read_to_string(format!("{directory}/syscall")).ok()?;
-    let waits_by = waits_by(&directory, &called);
+    let called = std::fs::read_to_string(format!("/proc/{tid}/syscall")).ok();
+    let directory = match called {
+        Some(_) => format!("/proc/{tid}"),
+        None if lists && process != tid && Path::new(&format!("/proc/{process}")).exists() => {
+            format!("/proc/{process}")
+        }
+        None => return None,
+    };
+    let waits_by = called.and_then(|called| waits_by(&directory, &called));
     let until_ns = clock::monotonic_ns();
     let socket = waits_by.as_ref().and_then(WaitsBy::socket);
     let tables = Tables::of(&directory, peers);
@@ -190,7 +206,7 @@ fn look_at(Look { tid, lists }: Look, peers: Option<&UnixPeers>) -> Option<Seen>
         true => listing(&directory, &tables, has_taken_its_time),
         false => Listing::NotAsked,
     };
-    Some(Seen { begun_ns, over_ns: clock::monotonic_ns(), awaited, socket, connections })
+    Some(Seen { process, begun_ns, over_ns: clock::monotonic_ns(), awaited, socket, connections })
 }
 
 /// The connections of a thread's program of which it is known what comes by them, unless there are too many, or it takes longer to find them in
@@ -260,7 +276,7 @@ mod tests {
         let mut looks = none();
         let mut next = || looks.next(&mut requests, 1_000_000_000);
         let taken: Vec<Option<Look>> = (0..4).map(|_| next()).collect();
-        let look = |tid, lists| Some(Look { tid, lists });
+        let look = |tid, lists| Some(Look { tid, process: if tid == 3 { 20 } else { 10 }, lists });
         assert_eq!(taken[0], look(1, true));
         assert_eq!(taken[1], look(3, true), "the connections of the other program");
         assert_eq!(taken[2..], [look(2, false), look(3, false)], "connections were just asked for");

@@ -9,7 +9,7 @@
 //! * `start`: starts the recorder for a plan, and ends it; `programs`, `rings`: its programs, and what they note; `followers`:
 //!   other programs that they go on with.
 //! * `watch`: looks at each wakeup; `late_wakeup`: one that was late; `budget`: how many keep their evidence.
-//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`, `pauses`, `who_asks`, `arrivals`, `unanswered`, `asks`: where a followed thread's request begins and ends; `request`: one of
+//! * `requests`, `stretches`, `sources`, `sleeps`, `behind`, `in_vain`, `turns`, `returns`, `called_back`, `pauses`, `who_asks`, `arrivals`, `made`, `unanswered`, `asks`: where a followed thread's request begins and ends; `request`: one of
 //!   them; `of_requests`: how many there were of which so much is known, `cut`: or whose end was not seen, `ends`: who ended and may have worked on one; `looks`, `looked_at`, `waits_by`, `connections`,
 //!   `socket_tables`: by which connections it comes.
 //! * `kept`: evidence over a longer time than the rings hold, for whoever looks for stretches of time.
@@ -53,6 +53,7 @@ mod kernel_code;
 mod late_wakeup;
 mod looked_at;
 mod looks;
+mod made;
 mod maps;
 pub(crate) mod missed_runs;
 mod naming;

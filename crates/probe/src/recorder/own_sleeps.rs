@@ -9,7 +9,7 @@ impl Thread {
     /// Whether it waits for what comes by connections that its program accepted, and sets out by nothing else. One that keeps a clock, or pauses for
     /// differently long each time, may have asked for that: whoever it asked may answer by a connection of its own.
     pub(super) fn is_a_server(&self) -> bool {
-        !self.accepted.is_empty() && !self.lengths.keep_a_clock() && !self.pauses.may_ask_after()
+        (!self.accepted.is_empty() || self.is_made) && !self.lengths.keep_a_clock() && !self.pauses.may_ask_after()
     }
 
     /// Whether a thread that sleeps at a place, or whose wait there a timer ended, does so within its requests: it waits elsewhere for those.
@@ -37,6 +37,7 @@ impl Thread {
             self.sleeps = self.sleeps.saturating_add(1);
             if self.sleeps > MAX_SLEEPS {
                 self.accepted.clear();
+                self.is_made = false;
             }
         }
     }

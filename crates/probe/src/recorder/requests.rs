@@ -29,7 +29,7 @@ use std::collections::{BTreeSet, HashMap};
 /// A request with more waits than this never came back to its assumed source: that was something else.
 const MAX_WAITS: u32 = RecorderSummary::MAX_WAITS as u32;
 /// How many threads are kept in mind at most: one more, and all are forgotten.
-const MAX_THREADS: usize = 8_192;
+pub(super) const MAX_THREADS: usize = 8_192;
 /// How many of the places where a thread waits for answers are kept in mind at most.
 const MAX_PLACES: usize = 64;
 /// A thread that sleeps more often than this until a timer, and never waits for requests meanwhile, has a period.
@@ -37,7 +37,7 @@ pub(super) const MAX_SLEEPS: u8 = 16;
 
 #[derive(Default)]
 pub(super) struct Thread {
-    open: Option<Open>,
+    pub(super) open: Option<Open>,
     pub(super) source: Option<Source>,
     /// Where it waits, or last did.
     pub(super) at: Option<(u32, Option<Call>)>,
@@ -60,7 +60,7 @@ pub(super) struct Thread {
     /// Whether its last request counts as sure because it seems to end with a sleep of its clock: the end of that sleep shows it.
     pub(super) is_sure_by_clock: bool,
     /// Which of its requests may be wakeups in vain.
-    in_vain: InVain,
+    pub(super) in_vain: InVain,
     /// Whether it reads several connections that it accepted in turns.
     pub(super) turns: Turns,
     /// Whether it goes back to a connection that it had before it accepted another.
@@ -73,6 +73,10 @@ pub(super) struct Thread {
     pub(super) pauses: Pauses,
     /// Whether it is asked by those for which it asked.
     pub(super) who_asks: WhoAsks,
+    /// Whether its program made it while it was followed, and it has not been woken yet, ...
+    pub(super) is_new: bool,
+    /// ... or was woken first by what may be a request.
+    pub(super) is_made: bool,
     /// Whether it asks within those, and waits for nobody.
     pub(super) asks: Asks,
     /// Whether it was seen to be done with a request, and to go on.
@@ -367,6 +371,7 @@ impl Thread {
         }
         if self.at.is_none() {
             // Where it waited until then is not known. A timer is a source wherever it is, but for one that has another.
+            self.open = self.first_of_made(stretch);
             if stretch.ended_by != EndedBy::Timer || !self.accepted.is_empty() {
                 return;
             }
@@ -449,16 +454,6 @@ impl Thread {
         };
         self.is_sure_by_clock = known.is_by_own_timer && known.is_sure();
         Some(Request { expected_ns, end_ns, known })
-    }
-
-    /// Whether the request that is over with a stretch may be a wakeup in vain: it began with that, and its thread reads on where it did before.
-    fn may_be_in_vain(&mut self, stretch: &Stretch) -> bool {
-        let can_be = self.open.is_some_and(|open| {
-            let reads_on = stretch.then == Pause::Waits { place: open.place, call: Some(Call::Read) };
-            let began = open.expected_ns == stretch.expected_ns && open.place != 0;
-            began && stretch.ended_by == EndedBy::Thread && reads_on
-        });
-        self.in_vain.may_be(stretch.until_ns.saturating_sub(stretch.ran_ns), can_be)
     }
 
     /// What comes after a stretch: the request that is over then, if that is known already.

@@ -9,6 +9,8 @@ mod askers;
 mod late_loops;
 #[path = "requests_loops_tests.rs"]
 mod loops;
+#[path = "requests_made_tests.rs"]
+mod made;
 #[path = "requests_sights_tests.rs"]
 mod sights;
 #[path = "requests_tries_tests.rs"]

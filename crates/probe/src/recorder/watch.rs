@@ -228,6 +228,16 @@ impl Watch {
         }
     }
 
+    /// Whether nothing is known of the requests of a followed thread yet.
+    pub(crate) fn is_new(&self, tid: u32) -> bool {
+        self.settings.stage == Stage::Request && self.requests.is_new(tid)
+    }
+
+    /// A followed thread began while it was followed.
+    pub(crate) fn began(&mut self, tid: u32) {
+        self.requests.began(tid);
+    }
+
     /// A followed thread ended, or wakeups of it were not seen: since when it works on what is not known any more.
     pub fn lost_sight_of(&mut self, tid: u32) {
         self.at_work.remove(&tid);

@@ -123,7 +123,8 @@ impl Thread {
             let may_be_asked = open.has_waited && !self.lengths.have_a_period();
             return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest_ns);
         }
-        open.has_slept && self.pauses.are_too_few()
+        // One that was made for a connection serves by it.
+        open.has_slept && !self.is_made && self.pauses.are_too_few()
     }
 }
 
