@@ -11,7 +11,7 @@ use super::rings::Copied;
 use crate::shared::event_ring::Record;
 use punctual_kernel::clock;
 use punctual_kernel::other_thread::is_of_kernel;
-use punctual_recording::episode::{Call, Event, EventKind, Sender, WakingAct, WordState};
+use punctual_recording::episode::{Call, Event, EventKind, Sender, WaitEnd, WakingAct, WordState};
 use std::collections::HashMap;
 
 /// How many stretches wait for a look at most: with more, some are not looked at.
@@ -20,6 +20,12 @@ const MAX_STRETCHES: usize = 1_024;
 const EVERY_NS: u64 = 50_000_000;
 /// ... and how far back, ns.
 const REACH_NS: u64 = 100_000_000;
+/// A stretch is looked at so long after its end, ns: whoever was asked in it may still have to go to sleep.
+const AFTER_NS: u64 = 10_000_000;
+/// Whoever has nothing left to do but to go to sleep runs no longer than this for it, ns, ...
+const MAX_TO_SLEEP_NS: u64 = 50_000;
+/// ... and has run so many times as long since it was asked.
+const TO_REST: u64 = 4;
 /// How much CPU time all of that may take, ns: the rings of all CPUs are copied each time.
 const MAX_CPU_NS: u64 = 200_000_000;
 
@@ -98,7 +104,9 @@ impl AskLooks {
             return;
         }
         self.looked_ns = now_ns;
-        let mut stretches = std::mem::take(&mut self.stretches);
+        let is_due = |stretch: &Alone| stretch.until_ns.saturating_add(AFTER_NS) <= now_ns;
+        let (mut stretches, later) = std::mem::take(&mut self.stretches).into_iter().partition::<Vec<_>, _>(is_due);
+        self.stretches = later;
         // Without the kernel's count, nothing tells who woke from what an interrupt did meanwhile.
         if self.spent_ns > MAX_CPU_NS || !recorder.nesting_known() {
             return;
@@ -108,7 +116,7 @@ impl AskLooks {
         stretches.retain(|stretch| stretch.from_ns >= since_ns);
         let times = stretches.iter().map(|stretch| (stretch.from_ns, stretch.until_ns));
         if let Some((start, end)) = times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-            let copied = recorder.copy(start, end);
+            let copied = recorder.copy(start, end.saturating_add(AFTER_NS));
             for tid in asking(&copied, &stretches, is_of_kernel) {
                 requests.saw_asking(tid);
             }
@@ -146,8 +154,9 @@ fn asking(copied: &[(u32, Copied)], stretches: &[Alone], is_of_kernel: impl Fn(u
     }
     let mut turns: HashMap<u32, Vec<Turn>> = woken.iter().map(|woken| (woken.tid, Vec::new())).collect();
     for record in records() {
-        let Some((tid, turn)) = turn(record) else { continue };
-        turns.entry(tid).and_modify(|turns| turns.push(turn));
+        for (tid, turn) in turns_of(record).into_iter().flatten() {
+            turns.entry(tid).and_modify(|turns| turns.push(turn));
+        }
     }
     turns.values_mut().for_each(|turns| turns.sort_unstable());
     woken.retain(|woken| !is_done(&turns[&woken.tid], woken.at_ns, stretches[woken.stretch].until_ns));
@@ -169,29 +178,62 @@ enum Becomes {
     Asked,
     /// Woken by anything else.
     Woken,
+    /// Given a CPU, ...
+    Runs,
+    /// ... and taken off it, though it could go on.
+    Preempted,
 }
 
-/// Which thread goes to sleep or is woken.
-fn turn(record: &Record) -> Option<(u32, Turn)> {
-    match EventKind::from_code(record.kind())? {
-        EventKind::Switch if record.extra >> 32 != 0 => Some((record.tid(), (record.time, Becomes::Asleep))),
-        EventKind::Waking => {
-            let becomes = if asker(record).is_some() { Becomes::Asked } else { Becomes::Woken };
-            Some((record.value as u32, (record.time, becomes)))
+/// Which threads go to sleep, are woken, or are given a CPU.
+fn turns_of(record: &Record) -> [Option<(u32, Turn)>; 2] {
+    let turn = |tid: u32, becomes| Some((tid, (record.time, becomes)));
+    let other = record.value as u32;
+    match EventKind::from_code(record.kind()) {
+        Some(EventKind::Switch) => {
+            let leaves = if record.extra >> 32 != 0 { Becomes::Asleep } else { Becomes::Preempted };
+            [turn(record.tid(), leaves), turn(other, Becomes::Runs)]
         }
-        _ => None,
+        Some(EventKind::Waking) if is_in_vain(record) => [None; 2],
+        Some(EventKind::Waking) => {
+            [turn(other, if asker(record).is_some() { Becomes::Asked } else { Becomes::Woken }), None]
+        }
+        _ => [None; 2],
     }
 }
 
 /// Whether a thread that is asked then slept again by a time, to wait for what it is asked next, or may have. In the midst of what it does, it may sleep until a timer or
-/// for a disk.
+/// for a disk. Nor has it more to do if all that it runs for until it sleeps is its way there: others may have kept it from its CPU once it had answered.
 fn is_done(turns: &[Turn], asked_ns: u64, until_ns: u64) -> bool {
-    let is_within = |at_ns: u64| asked_ns < at_ns && at_ns <= until_ns;
     let is_last = |place: usize| turns.get(place + 1).is_none_or(|(_, becomes)| *becomes != Becomes::Woken);
-    turns
-        .iter()
-        .enumerate()
-        .any(|(place, (at_ns, becomes))| *becomes == Becomes::Asleep && is_within(*at_ns) && is_last(place))
+    let sleeps =
+        turns.iter().enumerate().filter(|(_, (at_ns, becomes))| *becomes == Becomes::Asleep && asked_ns < *at_ns);
+    let is_on_its_way = |at_ns: u64| {
+        let rest_ns = ran_ns(turns, until_ns, at_ns);
+        let before_ns = ran_ns(turns, asked_ns, until_ns);
+        before_ns > 0 && rest_ns <= MAX_TO_SLEEP_NS && rest_ns.saturating_mul(TO_REST) <= before_ns
+    };
+    let first = sleeps.clone().next().map(|(place, _)| place);
+    sleeps
+        .filter(|(place, _)| is_last(*place))
+        .any(|(place, (at_ns, _))| *at_ns <= until_ns || first == Some(place) && is_on_its_way(*at_ns))
+}
+
+/// How long a thread was on a CPU between two times, ns.
+fn ran_ns(turns: &[Turn], from_ns: u64, to_ns: u64) -> u64 {
+    let runs = turns.iter().enumerate().filter(|(_, (_, becomes))| *becomes == Becomes::Runs);
+    let ran = runs.map(|(place, (since_ns, _))| {
+        let leaves = |(_, becomes): &&Turn| matches!(becomes, Becomes::Asleep | Becomes::Preempted);
+        let until_ns = turns[place..].iter().find(leaves).map_or(u64::MAX, |(at_ns, _)| *at_ns);
+        until_ns.min(to_ns).saturating_sub((*since_ns).max(from_ns))
+    });
+    ran.sum()
+}
+
+/// Whether a waking ends no wait: whoever reads an answer out of a local socket makes room there, and the one that waits to read is woken for that, too.
+fn is_in_vain(record: &Record) -> bool {
+    let event = waking(record);
+    let is_by_reader = |end: WaitEnd| matches!(end.sleeper, Call::Read | Call::Poll) && end.waker == Some(Call::Read);
+    event.is_the_threads_own() && event.wait_end().is_some_and(is_by_reader)
 }
 
 /// Who asks with a waking: whoever writes to one that waits for that, sends the packet, or wakes one that waits for a word, if that is no lock which it lets
@@ -200,18 +242,7 @@ fn asker(record: &Record) -> Option<u32> {
     if EventKind::from_code(record.kind()) != Some(EventKind::Waking) {
         return None;
     }
-    let event = Event {
-        at_ns: record.time,
-        cpu: 0,
-        kind: EventKind::Waking,
-        tid: record.tid(),
-        priority: record.priority(),
-        context: record.context(),
-        steal_ns: 0,
-        value: record.value,
-        extra: record.extra,
-        name: 0,
-    };
+    let event = waking(record);
     let is_its_own = event.is_the_threads_own();
     if let Some(end) = event.wait_end() {
         let is_by_call = match end.sleeper {
@@ -227,6 +258,22 @@ fn asker(record: &Record) -> Option<u32> {
     let told = event.lock_waking();
     let is_asked = told.act == WakingAct::WakesWord && told.state != WordState::Free;
     (is_its_own && is_asked).then_some(event.tid)
+}
+
+/// The event of a waking.
+fn waking(record: &Record) -> Event {
+    Event {
+        at_ns: record.time,
+        cpu: 0,
+        kind: EventKind::Waking,
+        tid: record.tid(),
+        priority: record.priority(),
+        context: record.context(),
+        steal_ns: 0,
+        value: record.value,
+        extra: record.extra,
+        name: 0,
+    }
 }
 
 #[cfg(test)]

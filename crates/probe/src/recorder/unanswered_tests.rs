@@ -1,7 +1,7 @@
 use super::*;
 use crate::recorder::connections::Connection;
 use crate::recorder::stretches::{EndedBy, Pause, Stretch};
-use punctual_recording::episode::{LockWaking, WaitEnd};
+use punctual_recording::episode::LockWaking;
 
 const ASKER: u32 = 7;
 const STORE: u32 = 8;
@@ -37,8 +37,12 @@ fn by_timer(time: u64) -> Record {
 
 /// Whether a thread that did this from 100 to 200 is seen to ask.
 fn is_asking(records: Vec<Record>) -> bool {
+    is_asking_until(200, records)
+}
+
+fn is_asking_until(until_ns: u64, records: Vec<Record>) -> bool {
     let copied = vec![(0, Copied { records, ..Copied::default() })];
-    let stretches = [Alone { tid: ASKER, from_ns: 100, until_ns: 200 }];
+    let stretches = [Alone { tid: ASKER, from_ns: 100, until_ns }];
     !asking(&copied, &stretches, |tid| tid > 1_000).is_empty()
 }
 
@@ -46,6 +50,7 @@ fn is_asking(records: Vec<Record>) -> bool {
 fn whoever_wakes_another_that_waits_for_what_it_brings_asks() {
     let none = Sender::NotTold;
     let write = || wakes(Call::Read, Call::Write, none);
+    let in_vain = |time| Record { time, ..wakes(Call::Read, Call::Read, none) };
     let in_interrupt = |record: Record| Record { context: record.context | 1 << 16, ..record };
     for (records, expected, what) in [
         (vec![write()], true, "writes to a reader"),
@@ -68,9 +73,34 @@ fn whoever_wakes_another_that_waits_for_what_it_brings_asks() {
         (vec![write(), sleeps(130, STORE), by_timer(150), sleeps(160, STORE)], false, "and was done then"),
         (vec![write(), sleeps(201, STORE), sleeps(109, STORE)], true, "it was done later"),
         (vec![write(), Record { extra: 0, ..sleeps(150, STORE) }], true, "it lost its CPU meanwhile"),
+        (vec![write(), sleeps(150, STORE), in_vain(160), sleeps(165, STORE)], false, "its answer was read"),
+        (vec![write(), sleeps(150, STORE), in_vain(260), sleeps(265, STORE)], false, "and later"),
         (vec![], false, "nothing"),
     ] {
         assert_eq!(is_asking(records), expected, "{what}");
+    }
+}
+
+/// A client computes between its question and its answer. Its store is given a CPU at 1,000, loses that, and is given one again at 400,000 to go to sleep: later than the
+/// client, on a busy machine.
+#[test]
+fn whoever_was_only_kept_from_going_to_sleep_is_done() {
+    let gets_cpu = |time| record(time, 9, EventKind::Switch, STORE.into(), 0);
+    let loses_cpu = |time| record(time, STORE, EventKind::Switch, 9, 0);
+    for (lost_ns, slept_ns, naps, expected, what) in [
+        (150_000, Some(420_000), false, false, "all that it had left to do was to go to sleep"),
+        (150_000, Some(460_000), false, true, "it had more to do"),
+        (20_000, Some(410_000), false, true, "it had only begun"),
+        (150_000, None, false, true, "its end was not seen"),
+        (150_000, Some(420_000), true, true, "it slept within its work"),
+    ] {
+        let mut records = vec![wakes(Call::Read, Call::Write, Sender::NotTold)];
+        records.extend([gets_cpu(1_000), loses_cpu(lost_ns), gets_cpu(400_000)]);
+        records.extend(slept_ns.map(|at_ns| sleeps(at_ns, STORE)));
+        if naps {
+            records.extend([by_timer(900_000), gets_cpu(900_010), sleeps(950_000, STORE)]);
+        }
+        assert_eq!(is_asking_until(200_000, records), expected, "{what}");
     }
 }
 
