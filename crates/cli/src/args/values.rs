@@ -13,8 +13,8 @@ pub(crate) struct Cpus(pub(crate) Vec<u32>);
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub(crate) of_wakeups: Vec<LimitSpec>,
-    /// The longest that a cycle of a followed loop may take, ns.
-    pub(crate) cycle_ns: Option<u64>,
+    /// The longest that a cycle of a followed loop may take, ns, each of which is judged.
+    pub(crate) of_cycles_ns: Vec<u64>,
 }
 
 /// The longest period worth measuring, and the shortest that the clock can resolve.
@@ -217,7 +217,7 @@ fn with_plain_time(limit: &str) -> Result<String, String> {
 }
 
 pub(super) fn limits(text: &str) -> Result<Limits, String> {
-    let mut limits = Limits { of_wakeups: Vec::new(), cycle_ns: None };
+    let mut limits = Limits { of_wakeups: Vec::new(), of_cycles_ns: Vec::new() };
     for limit in text.split(',') {
         let Some(of_cycle) = limit.trim().strip_prefix("cycle:") else {
             let of_wakeups = LimitSpec::parse_list_of_stages(&with_plain_time(limit)?);
@@ -227,7 +227,7 @@ pub(super) fn limits(text: &str) -> Result<Limits, String> {
         let longest = of_cycle.trim().strip_prefix("max=").ok_or_else(|| {
             format!("`{limit}` is not a limit: for cycles, only the longest has one, such as cycle:max=1ms")
         })?;
-        limits.cycle_ns = Some(threshold_time(longest)?);
+        limits.of_cycles_ns.push(threshold_time(longest)?);
     }
     Ok(limits)
 }
@@ -243,13 +243,19 @@ mod tests {
             let limits = limits(&format!("response:p99.9={text},max=2ms,cycle:max={text}")).unwrap();
             let expected_limits = LimitSpec::parse_list_of_stages(&format!("response:p99.9={expected}ns,max=2ms"));
             assert_eq!(Ok(limits.of_wakeups), expected_limits, "{text}");
-            assert_eq!(limits.cycle_ns, Some(expected), "{text}");
+            assert_eq!(limits.of_cycles_ns, [expected], "{text}");
         }
         assert_eq!(interval("64"), Ok(64_000));
         for wrong in ["64", "64@48", "0@48kHz", "64/48000"] {
             let said = threshold_time(wrong).unwrap_err();
             assert!(said.contains("write") || said.contains("is written"), "{wrong}: {said}");
         }
+    }
+
+    #[test]
+    fn each_limit_on_the_cycles_is_read() {
+        let limits = limits("cycle:max=11ms,max=2ms, cycle:max=600ms").unwrap();
+        assert_eq!((limits.of_cycles_ns, limits.of_wakeups.len()), (vec![11_000_000, 600_000_000], 1));
     }
 
     #[test]

@@ -59,9 +59,9 @@ pub(crate) fn run(arguments: &RecordArguments, output: Output) -> anyhow::Result
     let mut artifacts = Artifacts::default();
     if let Some(period_ns) = arguments.follow.period {
         let recording = vec![measurement.parts[0].0.clone()];
-        let limit_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
+        let limits_ns = arguments.limit.as_ref().map_or(&[][..], |limits| &limits.of_cycles_ns);
         let mut unread = Unread::default();
-        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limit_ns, &mut unread);
+        super::report::count_cycles(&mut measurement, &[recording], Some(period_ns), limits_ns, &mut unread);
         measurement.exit_code = measurement.exit_code.max(unread.tell(&mut artifacts));
     }
     measurement.next = punctual_report::after_measurement(&measurement, &punctual_load::names());
@@ -109,7 +109,8 @@ fn plan(arguments: &RecordArguments) -> Result<Plan, Usage> {
                 .to_owned(),
         ));
     }
-    if arguments.limit.as_ref().and_then(|limits| limits.cycle_ns).is_some() && plan.followed_period_ns.is_none() {
+    let has_cycles = arguments.limit.as_ref().is_some_and(|limits| !limits.of_cycles_ns.is_empty());
+    if has_cycles && plan.followed_period_ns.is_none() {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()));
     }
     plan.limits = arguments.limit.as_ref().map(|limits| limits.of_wakeups.clone()).unwrap_or_default();

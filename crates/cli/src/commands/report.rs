@@ -10,7 +10,7 @@ use punctual_comparison::device_settings;
 use punctual_device::Profile;
 use punctual_forecast::JudgedDevice;
 use punctual_recording::{
-    BlockMaximum, Document, FollowedCycles, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible,
+    BlockMaximum, Document, FollowedCycles, Limit, LimitSpec, Recording, RecordingKind, Stage, WakeupRows, compatible,
     counted, kind_of, merge, printable, printable_path, read_activation_document,
 };
 use punctual_report::device::{Run, with_device_runs};
@@ -45,9 +45,9 @@ pub(crate) fn run(arguments: &ReportArguments, output: Output) -> anyhow::Result
     if let Some(limits) = &arguments.limit {
         measured.judge(&limits.of_wakeups);
     }
-    let cycle_ns = arguments.limit.as_ref().and_then(|limits| limits.cycle_ns);
-    count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycle_ns, &mut measured.unread);
-    if cycle_ns.is_some() && measured.measurement.cycles.is_empty() && !measured.unread.is_without(CYCLES) {
+    let cycles_ns = arguments.limit.as_ref().map_or(&[][..], |limits| &limits.of_cycles_ns);
+    count_cycles(&mut measured.measurement, &measured.paths, arguments.period, cycles_ns, &mut measured.unread);
+    if !cycles_ns.is_empty() && measured.measurement.cycles.is_empty() && !measured.unread.is_without(CYCLES) {
         return Err(Usage("--limit cycle: goes with --period: how often the loop should start over".to_owned()).into());
     }
     let asked = measured.ask(arguments);
@@ -123,7 +123,7 @@ pub(super) fn write_page(
         Ok(measured) => measured,
         Err(error) => return artifacts.fail(file, &error),
     };
-    count_cycles(&mut measured.measurement, &measured.paths, None, None, &mut measured.unread);
+    count_cycles(&mut measured.measurement, &measured.paths, None, &[], &mut measured.unread);
     if let Some(said) = said {
         measured.measurement.verdict.clone_from(&said.verdict);
         measured.measurement.devices.clone_from(&said.devices);
@@ -138,12 +138,12 @@ pub(super) fn write_page(
 }
 
 /// Compares the cycles of followed threads with a period, the given one or else the one with which they were recorded, and the
-/// longest of them with a limit, if there is one. Recordings that cannot be read count for nothing, and are taken.
+/// longest of them with each limit. Recordings that cannot be read count for nothing, and are taken.
 pub(super) fn count_cycles(
     measurement: &mut Measurement,
     paths: &[Vec<PathBuf>],
     given_ns: Option<u64>,
-    limit_ns: Option<u64>,
+    limits_ns: &[u64],
     unread: &mut Unread,
 ) {
     let names = part_names(&measurement.parts);
@@ -172,11 +172,10 @@ pub(super) fn count_cycles(
         if paths.len() == 1 {
             measurement.verdict += &cycles.ended_before(document);
         }
-        if let Some(limit) = limit_ns.map(|limit_ns| cycles.judge(limit_ns)) {
-            measurement.verdict += &cycles.over_limit(&limit);
-            measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(std::slice::from_ref(&limit)));
-            document.limits.push(limit);
-        }
+        let limits: Vec<Limit> = limits_ns.iter().map(|limit_ns| cycles.judge(*limit_ns)).collect();
+        measurement.verdict += &cycles.over_limits(&limits);
+        measurement.exit_code = measurement.exit_code.max(super::limits_exit_code(&limits));
+        document.limits.extend(limits);
         measurement.cycles.push(cycles);
     }
     // What the cycles show decides what can be forecast, and what has to be asked instead.
@@ -346,6 +345,7 @@ fn report_other(
 ) -> anyhow::Result<Option<u8>> {
     let alone = recordings.len() == 1;
     let is_exported = arguments.export.0.is_some();
+    let is_of_a_stage = |limit: &LimitSpec| limit.stage() != Stage::Total;
     let refused = match kind {
         RecordingKind::Gaps | RecordingKind::Log | RecordingKind::Interaction if arguments.period.is_some() => {
             Some("--period is for recordings of followed threads")
@@ -358,8 +358,7 @@ fn report_other(
             if arguments
                 .limit
                 .iter()
-                .flat_map(|limits| &limits.of_wakeups)
-                .any(|limit| limit.stage() != Stage::Total) =>
+                .any(|limits| !limits.of_cycles_ns.is_empty() || limits.of_wakeups.iter().any(is_of_a_stage)) =>
         {
             Some("--limit takes no stage there: p99=100ms applies to the inputs")
         }

@@ -94,6 +94,20 @@ impl LoopCycles {
         }
     }
 
+    /// The same of several limits, each of which was judged; of several that cannot be, it says which.
+    pub fn over_limits(&self, limits: &[Limit]) -> String {
+        let said = |limit: &Limit| {
+            let said = self.over_limit(limit);
+            match limits.len() {
+                0 | 1 => said,
+                _ => said.replacen("The limit on", &format!("The limit of {} on", format_ns(limit.limit_ns)), 1),
+            }
+        };
+        let mut all: Vec<String> = limits.iter().map(said).collect();
+        all.dedup();
+        all.concat()
+    }
+
     /// What shows that a cycle took longer than this limit, ns, if the longest stretch took so long, ns: of several cycles in a row one
     /// did for certain.
     fn over(&self, limit_ns: u64, found_ns: u64) -> String {

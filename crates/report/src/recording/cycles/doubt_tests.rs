@@ -144,6 +144,31 @@ fn a_loop_that_was_seen_no_more_before_the_recording_ended_keeps_no_limit() {
 }
 
 #[test]
+fn each_of_several_limits_is_judged() {
+    let loops = super::tests::loops(&[("arm fifo:80", 87, 0, 900_000)]);
+    let limits = |loops: &LoopCycles, limits_us: [u64; 3]| {
+        let limits = limits_us.map(|us| loops.judge(us * 1_000));
+        (limits.clone().map(|limit| limit.found_ns.map(|_| limit.exceeded)), loops.over_limits(&limits))
+    };
+    let (found, said) = limits(&loops, [500, 1_000, 800]);
+    assert_eq!(found, [Some(true), Some(false), Some(true)]);
+    assert_eq!(
+        said,
+        " Over the limit: the longest cycle took 900 us; 500 us is allowed. Over the limit: the longest cycle took 900 us; 800 us is allowed."
+    );
+    let mut hung = loops;
+    hung.by_name.values_mut().for_each(|count| count.silent_ns = 3_130_000_000);
+    let (found, said) = limits(&hung, [800, 1_000, 2_000]);
+    assert_eq!(found, [Some(true), None, None]);
+    let [second, third] = ["1.00 ms", "2.00 ms"].map(|limit| {
+        format!(
+            " The limit of {limit} on the cycles cannot be judged: the last cycle took 3.13 s or more if it had not ended when its thread or the recording did."
+        )
+    });
+    assert_eq!(said, format!(" Over the limit: the longest cycle took 900 us; 800 us is allowed.{second}{third}"));
+}
+
+#[test]
 fn a_loop_that_was_first_seen_long_after_the_recording_began_keeps_no_limit() {
     let mut late = super::tests::loops(&[("arm fifo:80", 182, 0, 900_000)]);
     let arm = late.by_name.get_mut("arm fifo:80").unwrap();
