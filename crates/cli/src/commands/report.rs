@@ -138,7 +138,7 @@ pub(super) fn write_page(
 }
 
 /// Compares the cycles of followed threads with a period, the given one or else the one with which they were recorded, and the
-/// longest of them with each limit. Recordings that cannot be read count for nothing, and are taken.
+/// longest of them with each limit. An answer about a loop that may have hung begins with that. Recordings that cannot be read count for nothing, and are taken.
 pub(super) fn count_cycles(
     measurement: &mut Measurement,
     paths: &[Vec<PathBuf>],
@@ -168,6 +168,9 @@ pub(super) fn count_cycles(
         let cycles = LoopCycles::new(period_ns, found, is_beside_others.then_some(name));
         let of = cycles.of.as_ref().map_or_else(String::new, |of| format!("{of}: "));
         measurement.verdict += &format!(" {of}{}", cycles.verdict());
+        if let Some(may_have_hung) = cycles.may_have_hung() {
+            measurement.verdict = format!("{of}{may_have_hung} {}", measurement.verdict);
+        }
         // Recordings that were added up have no common end.
         if paths.len() == 1 {
             measurement.verdict += &cycles.ended_before(document);

@@ -46,6 +46,9 @@ pub struct CycleCount {
     /// The longest time, ns, from when the last cycle that was seen to begin was due until its thread or the recording ended, of a thread that was seen no more
     /// for more than two periods before that; 0 if there is none. That cycle may have gone on, or the next have been kept from its CPU.
     pub silent_ns: u64,
+    /// The longest time, ns, from when the last cycle was due until the recording ended, of a thread that was still there then, if that is more than two periods
+    /// and the cycle was not seen to end; 0 if there is none. How long it took is not known.
+    pub unended_ns: u64,
     /// The longest time, ns, from when a recording began that had not started the loop until a thread of it was first seen to wake, if that is more than two
     /// periods; 0 if there is none. What such a thread does before its first sleep is not seen: a cycle may have gone on all the time.
     pub late_seen_ns: u64,
@@ -76,7 +79,8 @@ pub struct CycleCount {
     /// Overruns of cycles in which their thread ended: they include the time that the kernel took to free its
     /// resources.
     pub ending: u64,
-    /// Periods that began within cycles in which their thread ended: it may have been behind, and have done theirs too.
+    /// Periods that began within cycles in which their thread ended: it may have been behind, and have done theirs too. Also the period in which a recording
+    /// ended whose thread still worked then.
     pub ending_missed: u64,
     /// How many periods the grid of the threads' own timers had, from the first that woke a thread to the last.
     pub periods: u64,
@@ -164,6 +168,7 @@ impl CycleCount {
         self.paused_periods = self.paused_periods.saturating_add(other.paused_periods);
         self.longest_paused_ns = self.longest_paused_ns.max(other.longest_paused_ns);
         self.silent_ns = self.silent_ns.max(other.silent_ns);
+        self.unended_ns = self.unended_ns.max(other.unended_ns);
         self.late_seen_ns = self.late_seen_ns.max(other.late_seen_ns);
         self.signalled_ns = self.signalled_ns.max(other.signalled_ns);
         self.closest_ns = [self.closest_ns, other.closest_ns].into_iter().filter(|ns| *ns > 0).min().unwrap_or(0);

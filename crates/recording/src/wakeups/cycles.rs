@@ -4,12 +4,13 @@ use super::begun::Begun;
 use super::cycle_count::CycleCount;
 use super::finished::{Finished, Untold};
 use super::grid::{Grid, MIN_PERIODS};
-use super::last_seen::{LastSeen, Sleep};
+use super::last_seen::{AsUsual, BegunSince, LastSeen, Sleep, WasAway};
 use super::lasted::slept_after;
 use super::once::{LONG_PERIODS, Sleeps};
 use super::series::{Open, Room, Series};
 use super::shared_timers::{Expiries, Sharing};
 use super::spacing::Spacing;
+use super::whole_sleeps::WholeSleeps;
 use super::woken::Woken;
 use crate::format::bounds::MAX_TASKS;
 use crate::{Stage, Wakeup};
@@ -69,11 +70,23 @@ struct Thread {
     /// Which of the wakeups that begin cycles by these two rules may be within one.
     timer_spacing: Spacing,
     time_spacing: Spacing,
+    whole_sleeps: WholeSleeps,
     /// When it ended, ns, if it did.
     ended_ns: Option<u64>,
     /// Whether it sets a timer for each of its sleeps.
     sets_timers: bool,
     sharing: Sharing,
+}
+
+/// Beginnings of cycles that may as well be parts of a cycle in which its thread hung.
+#[derive(Debug)]
+struct Doubt {
+    /// Since its loop was last seen to go on.
+    begun: BegunSince,
+    /// With timers that send signals, while no timer for which it waits woke it.
+    signals: u64,
+    /// How long that cycle then took, ns.
+    longest_ns: u64,
 }
 
 impl Thread {
@@ -98,13 +111,19 @@ impl Thread {
         }
         let is_apart = |open: Open| due_ns.saturating_sub(open.due_ns).saturating_mul(2) >= period_ns;
         let is_once = self.wakes_once(period_ns);
+        let last = self.by_timer.open.map(Open::last);
+        let is_wait = is_by_timer && {
+            let is_point = |grid: &Grid| grid.points >= MIN_PERIODS && grid.holds(due_ns, period_ns);
+            let is_on_grid = self.grids.iter().any(|(grid, _)| is_point(grid));
+            self.whole_sleeps.take(wakeup, last.and_then(|(_, slept_ns)| slept_ns), is_on_grid, period_ns)
+        };
         for (grid, series) in &mut self.grids {
             let is_next = is_once && series.open.is_none_or(is_apart);
-            let begins = is_by_timer && grid.take(due_ns, timer, is_next, period_ns);
+            let begins = is_by_timer && grid.take(due_ns, timer, (is_next, is_wait), period_ns);
             series.take(wakeup, is_by_timer, begins, period_ns, room);
         }
         if is_by_timer {
-            self.timer_spacing.take(wakeup, self.by_timer.open.map(Open::last), false, period_ns);
+            self.timer_spacing.take(wakeup, last, false, period_ns);
         }
         self.by_timer.take(wakeup, is_by_timer, is_by_timer, period_ns, room);
         let begins = self.by_time.open.is_none_or(is_apart);
@@ -115,12 +134,25 @@ impl Thread {
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
         let cycle_due_ns = self.by_time.open.map_or(due_ns, |open| open.last().0);
         let sleep = |from_ns: u64| Sleep { from_ns, due_ns: cycle_due_ns, wakeups: self.wakeups };
-        self.last_seen.take(wakeup, woken, slept_after(wakeup).map(sleep), period_ns);
+        let usual = AsUsual {
+            is_apart: begins,
+            is_by_usual: is_by_timer == self.is_of_timers(),
+            is_on_grid: self.is_on_grid(due_ns, is_by_timer, period_ns),
+        };
+        self.last_seen.take(wakeup, woken, usual, slept_after(wakeup).map(sleep), period_ns);
     }
 
-    /// The sleep out of which it may only have come to end, if it did.
-    fn before_end(&self) -> Option<Sleep> {
-        self.ended_ns.filter(|ended_ns| *ended_ns > 0).and_then(|_| self.last_seen.before_end(self.is_of_timers()))
+    /// Whether what is due then is a point of the grid that its timers have kept so far, if they have.
+    fn is_on_grid(&self, due_ns: u64, is_by_timer: bool, period_ns: u64) -> Option<bool> {
+        let grid = self.grids.iter().map(|(grid, _)| grid).max_by_key(|grid| grid.points)?;
+        let is_kept = grid.points >= MIN_PERIODS && grid.points.saturating_mul(2) >= self.timers.count;
+        is_kept.then(|| is_by_timer && grid.is_met(due_ns, period_ns))
+    }
+
+    /// The sleep of more than two periods since which its loop was not seen to go on, if there is one. A thread that mostly sleeps for so long is no loop.
+    fn away_since(&self) -> Option<Sleep> {
+        let is_known = self.ended_ns != Some(0) && !self.sleeps.are_mostly_long(self.wakeups);
+        self.last_seen.since().filter(|_| is_known)
     }
 
     /// Whether mostly timers of its own wake it.
@@ -131,19 +163,34 @@ impl Thread {
     /// Whether it wakes about once in a period, whoever wakes it, given how many wakeups nobody saw.
     fn is_loop(&self, unseen: u64, period_ns: u64) -> bool {
         let (wakeups, until_ns) =
-            self.before_end().map_or((self.wakeups, u64::MAX), |sleep| (sleep.wakeups, sleep.due_ns));
+            self.away_since().map_or((self.wakeups, u64::MAX), |sleep| (sleep.wakeups, sleep.due_ns));
         self.sleeps.is_of_loop(wakeups.saturating_add(unseen), until_ns, period_ns)
     }
 
     /// For a loop that was not seen for some periods before it, or the recording, ended, then, ns: how long that was since its last cycle was due.
     fn silent_ns(&self, unseen: u64, recording_ended_ns: u64, period_ns: u64) -> Option<u64> {
         let ended_ns = self.ended_ns.unwrap_or(recording_ended_ns);
-        let (from_ns, due_ns) = match self.before_end() {
+        let (from_ns, due_ns) = match self.away_since() {
             Some(sleep) => (sleep.from_ns, sleep.due_ns),
             None => (self.sleeps.seen_until_ns()?, self.by_time.open?.last().0),
         };
         let is_silent = ended_ns.checked_sub(from_ns)? > period_ns.saturating_mul(LONG_PERIODS);
         (is_silent && self.is_loop(unseen, period_ns)).then(|| ended_ns.saturating_sub(due_ns))
+    }
+
+    /// For a loop that was still there when the recording ended, then, ns, and whose last cycle was not seen to end for some periods before that: how long ago
+    /// it was due.
+    fn unended_ns(&self, silent_ns: Option<u64>, recording_ended_ns: u64, period_ns: u64) -> Option<u64> {
+        if self.ended_ns.is_some() || recording_ended_ns == 0 {
+            return None;
+        }
+        if silent_ns.is_some() {
+            return silent_ns;
+        }
+        // What it worked until the recording ended counts as if it had slept then.
+        self.sleeps.seen_until_ns().filter(|until_ns| *until_ns >= recording_ended_ns)?;
+        let unended_ns = recording_ended_ns.saturating_sub(self.by_time.open?.due_ns);
+        (unended_ns > period_ns.saturating_mul(LONG_PERIODS)).then_some(unended_ns)
     }
 
     /// For a loop that was first seen some periods after a recording had begun, then, ns, that had not started it: how long that was.
@@ -168,7 +215,7 @@ impl Thread {
 
     /// The counts, and which long cycles wakeups that nobody saw explain, given how many those are; `None` if nothing
     /// shows which of the wakeups begin a cycle.
-    fn finish(mut self, period_ns: u64, unseen: u64) -> Result<Finished, Untold> {
+    fn finish(mut self, period_ns: u64, unseen: u64, doubt: &Doubt) -> Result<Finished, Untold> {
         let sets_timers = self.sets_timers;
         let counted = |series: Series| series.finish(period_ns, unseen).of_timers(sets_timers);
         self.grids.sort_by_key(|(grid, _)| std::cmp::Reverse(grid.points));
@@ -177,6 +224,8 @@ impl Thread {
             grid.is_over(period_ns) || others.iter().any(|(other, _)| grid.is_after(other, period_ns))
         });
         let (timers, is_once) = (self.timers.count, self.wakes_once(period_ns));
+        let is_loop = !self.sleeps.are_mostly_long(self.wakeups);
+        let away = if is_loop { self.last_seen.was_away().beside(unseen) } else { WasAway::default() };
         let periods = self.timers.periods(period_ns);
         // Timers that stray from their grid wake it all the same.
         let starved = timers * 2 < periods && self.grids.first().is_some_and(|(grid, _)| grid.is_meant(timers));
@@ -203,14 +252,17 @@ impl Thread {
                 return Err(Untold::TooOften);
             }
             let found = counted(self.by_timer);
+            let starved = starved && found.count.overruns > 0;
+            let more = (doubt.begun.by_timer.saturating_add(doubt.signals), doubt.longest_ns);
             if is_meant {
-                let starved = starved && found.count.overruns > 0;
+                let found = found.with_whole_sleeps(&self.whole_sleeps).with_away(away).with_more_waits(more);
                 let found = found.with_periods(periods, timers);
                 return Ok(if starved { found.starved(periods) } else { found });
             }
             // Without a grid nothing tells which periods passed, and which wakeups are within a cycle.
-            let found = found.with_waits(&self.timer_spacing);
-            return Ok(match starved && found.count.overruns > 0 {
+            let found = found.with_waits(&self.timer_spacing).with_whole_sleeps(&self.whole_sleeps);
+            let found = found.with_away(away).with_more_waits(more);
+            return Ok(match starved {
                 true => found.starved(periods),
                 false => found.estimated(&self.timers, period_ns),
             });
@@ -218,7 +270,8 @@ impl Thread {
         if is_too_often(self.apart.count, self.apart.periods(period_ns)) {
             return Err(Untold::TooOften);
         }
-        let found = counted(self.by_time).with_waits(&self.time_spacing).estimated(&self.apart, period_ns);
+        let found = counted(self.by_time).with_waits(&self.time_spacing).with_away(away);
+        let found = found.with_more_waits((doubt.begun.by_time, doubt.longest_ns)).estimated(&self.apart, period_ns);
         let is_once = self.wakeups * 4 <= found.count.cycles.max(MIN_PERIODS) * 5;
         if is_once { Ok(found) } else { Err(Untold::Unclear) }
     }
@@ -320,13 +373,20 @@ impl Cycles {
             let ended_ns = if has_stopped { 0 } else { thread.ended_ns.unwrap_or(recording_ended_ns) };
             let periods = thread.sleeps.periods_in(began_ns, ended_ns, period_ns);
             let woken = thread.wakeups.saturating_add(unseen);
-            let silent_ns = thread.silent_ns(unseen, recording_ended_ns, period_ns).unwrap_or(0);
+            let silent_ns = thread.silent_ns(unseen, recording_ended_ns, period_ns);
+            let unended_ns = thread.unended_ns(silent_ns, recording_ended_ns, period_ns).unwrap_or(0);
+            let silent_ns = silent_ns.unwrap_or(0);
             let late_seen_ns = thread.late_seen_ns(unseen, seen_from_ns, period_ns).unwrap_or(0);
             let signalled_until_ns = thread.ended_ns.unwrap_or(recording_ended_ns);
             let signalled_ns = thread.last_seen.signalled_ns(signalled_until_ns, period_ns);
+            let doubt = Doubt {
+                begun: if silent_ns > 0 { thread.last_seen.begun_since() } else { BegunSince::default() },
+                signals: thread.last_seen.signals_until(signalled_until_ns, period_ns),
+                longest_ns: silent_ns.max(signalled_ns),
+            };
             let closest_ns = thread.closest_ns(period_ns).unwrap_or(0);
             let (sharing, timers) = (thread.sharing, thread.timers.count);
-            let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen) {
+            let Finished { count, joined, covered, .. } = match thread.finish(period_ns, unseen, &doubt) {
                 Ok(found) => found,
                 Err(why) => return (tid, CycleCount { unseen, longest_gap_ns, ..why.untold() }, Vec::new()),
             };
@@ -339,7 +399,10 @@ impl Cycles {
             let rare_periods = if is_rare && !is_on_grid { periods } else { 0 };
             let starved_within = count.starved_within.min(count.starved_periods);
             let closest_ns = if is_on_grid { 0 } else { closest_ns };
-            let ends = CycleCount { silent_ns, late_seen_ns, signalled_ns, closest_ns, ..count };
+            // One more may have been due, and not have ended, if the thread worked off others as the recording ended.
+            let due_at_end = u64::from(unended_ns > 0 && silent_ns == 0);
+            let count = CycleCount { ending_missed: count.ending_missed.saturating_add(due_at_end), ..count };
+            let ends = CycleCount { silent_ns, unended_ns, late_seen_ns, signalled_ns, closest_ns, ..count };
             let count = CycleCount { unseen, starved_within, longest_gap_ns, rare_periods, ..ends };
             (tid, sharing.applied(count.with_grid(is_on_grid), timers), joined)
         })

@@ -2,7 +2,9 @@
 
 use super::begun::Begun;
 use super::cycle_count::CycleCount;
+use super::last_seen::WasAway;
 use super::spacing::Spacing;
+use super::whole_sleeps::WholeSleeps;
 
 /// What one rule found.
 #[derive(Debug)]
@@ -62,6 +64,38 @@ impl Finished {
     pub(super) fn with_waits(self, spacing: &Spacing) -> Finished {
         let (waits, waited_periods, longest_waited_ns) = spacing.waits();
         Finished { count: CycleCount { waits, waited_periods, longest_waited_ns, ..self.count }, ..self }
+    }
+
+    /// With beginnings of cycles that may as well be parts of another one, which then took so long, ns.
+    pub(super) fn with_more_waits(self, (begun, longest_ns): (u64, u64)) -> Finished {
+        if begun == 0 {
+            return self;
+        }
+        let waits = self.count.waits.saturating_add(begun).min(self.count.cycles);
+        let longest_waited_ns = self.count.longest_waited_ns.max(longest_ns);
+        Finished { count: CycleCount { waits, longest_waited_ns, ..self.count }, ..self }
+    }
+
+    /// With waits of a period each.
+    pub(super) fn with_whole_sleeps(self, whole: &WholeSleeps) -> Finished {
+        let (waits, longest_ns) = whole.waits();
+        let found = self.with_more_waits((waits, longest_ns));
+        let waited_periods = found.count.waited_periods.saturating_add(waits);
+        Finished { count: CycleCount { waited_periods, ..found.count }, ..found }
+    }
+
+    /// With sleeps of more than two periods by timers, which begin cycles, that may have been pauses, or parts of the cycles before them.
+    pub(super) fn with_away(self, away: WasAway) -> Finished {
+        // If some came at other times than usual, these are among the overruns already.
+        let away = if self.count.waits > 0 { WasAway { times: 0, periods: 0, ..away } } else { away };
+        let count = CycleCount {
+            overruns: self.count.overruns.saturating_add(away.times),
+            paused: self.count.paused.saturating_add(away.times),
+            paused_periods: self.count.paused_periods.saturating_add(away.periods),
+            longest_paused_ns: self.count.longest_paused_ns.max(away.longest_ns),
+            ..self.count
+        };
+        Finished { count, ..self }
     }
 
     /// With about how many periods passed, and how many of them began without a wakeup.

@@ -77,8 +77,8 @@ impl Grid {
     }
 
     /// Takes the thread's next timer, and says whether it begins a cycle: as a point of the grid, or beside one if `is_next`
-    /// says that such a timer is no sleep within the cycle before.
-    pub(super) fn take(&mut self, due_ns: u64, timer: u64, is_next: bool, period_ns: u64) -> bool {
+    /// says that such a timer is no sleep within the cycle before. If it may be one because of how long it took, it was not meant for it.
+    pub(super) fn take(&mut self, due_ns: u64, timer: u64, (is_next, is_wait): (bool, bool), period_ns: u64) -> bool {
         if self.holds(due_ns, period_ns) {
             let is_apart = self.is_off && periods_between((self.due_ns.1, due_ns), period_ns) > 2;
             self.apart.0 = if is_apart { self.apart.0 + 1 } else { 0 };
@@ -89,7 +89,7 @@ impl Grid {
             self.after = (0, due_ns);
             return true;
         }
-        let is_near = self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID;
+        let is_near = !is_wait && self.off_ns(due_ns, period_ns) <= period_ns / NEAR_GRID;
         let is_beside = is_near && is_next;
         self.near += u64::from(is_near);
         self.beside += u64::from(is_beside);
@@ -103,6 +103,17 @@ impl Grid {
 
     pub(super) fn holds(&self, due_ns: u64, period_ns: u64) -> bool {
         self.off_ns(due_ns, period_ns) <= OFF_GRID_NS
+    }
+
+    /// Whether a timer that is due then is a point of it, or as near to one as others that were meant for it.
+    pub(super) fn is_met(&self, due_ns: u64, period_ns: u64) -> bool {
+        let off_ns = if self.has_near() { period_ns / NEAR_GRID } else { OFF_GRID_NS };
+        self.off_ns(due_ns, period_ns) <= off_ns
+    }
+
+    /// Whether timers stray from it.
+    fn has_near(&self) -> bool {
+        self.near * 20 > self.points
     }
 
     fn off_ns(&self, due_ns: u64, period_ns: u64) -> u64 {
@@ -144,7 +155,7 @@ impl Grid {
     /// Whether timers off the grid were not meant for it: hardly any timer is beside it, and it lasts as long as the
     /// thread's timers.
     pub(super) fn is_exact(&self, timers: u64) -> bool {
-        self.near * 20 <= self.points && (self.timers.1 - self.timers.0 + 1) * 10 >= timers * 9
+        !self.has_near() && (self.timers.1 - self.timers.0 + 1) * 10 >= timers * 9
     }
 
     /// Whether the thread has another timer with a period of its own, whose expiries are no sleeps within its cycles.

@@ -5,7 +5,7 @@
 //!   of a recording that was cut short.
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `shared_timers`: which several threads share; `begun`: how many periods passed without one, where no
-//!   grid shows it; `spacing`: which may be waits within one; `lasted`: how long one certainly lasted in which its thread
+//!   grid shows it; `spacing`, `whole_sleeps`: which may be waits within one; `lasted`: how long one certainly lasted in which its thread
 //!   slept; `woken`: what woke its thread; `last_seen`: until when that was seen to do cycles; `spun`: which long ones may have been in time; `finished`: what is known of one thread's;
 //!   `followed_cycles`: of a recording's threads; `starters`: which loops may have started threads that never slept;
 //!   `cycle_count`: how many there were; `periods`: how many periods they had, and overran;
@@ -43,4 +43,5 @@ mod starters;
 pub(crate) mod sums;
 pub(crate) mod tail;
 pub(crate) mod wakeup;
+mod whole_sleeps;
 mod woken;

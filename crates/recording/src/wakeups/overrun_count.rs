@@ -4,6 +4,9 @@ use super::after_overrun::AfterOverrun;
 use super::cycle_count::CycleCount;
 use crate::format::units::{counted, grouped};
 
+/// A loop that was not seen to go on for so many periods may have hung.
+const HUNG_PERIODS: u64 = 10;
+
 /// How many cycles took too long, and out of how many, as the loop itself would count them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OverrunCount {
@@ -94,6 +97,11 @@ impl CycleCount {
     /// timers that send signals woke it.
     pub fn is_partly_seen(&self) -> bool {
         self.silent_ns.max(self.late_seen_ns).max(self.signalled_ns) > 0
+    }
+
+    /// Whether a thread was not seen to go on for so long before it or its recording ended that its loop may have hung: an answer begins with that.
+    pub fn may_have_hung(&self, period_ns: u64) -> bool {
+        self.cycles > 0 && self.silent_ns >= period_ns.saturating_mul(HUNG_PERIODS)
     }
 
     /// Where no cycle that was seen took too long: the periods without a wakeup that the wakeups that nobody saw leave over. A

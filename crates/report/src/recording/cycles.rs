@@ -52,6 +52,8 @@ impl LoopCycles {
             is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
         let longest_unseen_ns = self.silent_ns().max(self.late_seen_ns()).max(self.signalled_ns());
         let is_known = is_known && self.unslept().threads == 0 && longest_unseen_ns <= limit_ns;
+        // Nothing says how long a cycle takes that went on when the recording ended.
+        let is_known = is_known && self.unended_ns() == 0;
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }
@@ -69,6 +71,11 @@ impl LoopCycles {
     /// How long the last cycle took, ns, if it had not ended when its thread or the recording did, and the thread was not seen for long; 0 if there is no such thread.
     pub(crate) fn silent_ns(&self) -> u64 {
         self.by_name.values().map(|count| count.silent_ns).max().unwrap_or(0)
+    }
+
+    /// How long before the recording ended the last cycle was due, ns, if that was not seen to end for more than two periods; 0 if there is no such thread.
+    pub(crate) fn unended_ns(&self) -> u64 {
+        self.by_name.values().map(|count| count.unended_ns).max().unwrap_or(0)
     }
 
     /// The same of the first, if it went on until its thread was first seen.
@@ -171,7 +178,8 @@ impl LoopCycles {
             id: "cycles".into(),
             title: self.of.as_ref().map_or_else(|| "Cycles".to_owned(), |of| format!("Cycles: {of}")),
             lead: format!(
-                "{} A cycle goes from when it was due until the thread sleeps for the next one.",
+                "{}{} A cycle goes from when it was due until the thread sleeps for the next one.",
+                self.may_have_hung().map_or_else(String::new, |may_have_hung| may_have_hung + " "),
                 self.verdict()
             ),
             blocks: vec![Block::Table(Table { caption: format!("Cycles of {period}"), columns, rows: rows.collect() })],
@@ -249,9 +257,12 @@ pub(crate) struct CyclesRow<'a> {
     paused: u64,
     /// How long the longest cycle took if such a sleep was part of it; `longest_ns` is without them.
     longest_paused_ns: Option<u64>,
-    /// How long ago the last cycle that was seen to begin was due as its thread or the recording ended, if the thread was not seen for more than two periods
-    /// before that: it may have gone on all the time, or the next have been kept from its CPU.
+    /// How long ago the last cycle that was seen to begin was due as its thread or the recording ended, if the loop was not seen to go on for more than two
+    /// periods before that: the cycle may have gone on all the time, or the next have been kept from its CPU.
     silent_ns: Option<u64>,
+    /// How long before the recording ended the last cycle was due of a thread that was still there then, if that is more than two periods and the cycle was not
+    /// seen to end: how long it took is not known, and no limit on the cycles counts as kept.
+    unended_ns: Option<u64>,
     /// How long after the recording began, which had not started the loop, its thread was first seen to wake, if that is more than two periods: a cycle may have
     /// gone on all the time.
     late_seen_ns: Option<u64>,
@@ -326,6 +337,7 @@ impl<'a> CyclesRow<'a> {
             paused: count.paused,
             longest_paused_ns: (count.longest_paused_ns > 0).then_some(count.longest_paused_ns),
             silent_ns: (count.silent_ns > 0).then_some(count.silent_ns),
+            unended_ns: (count.unended_ns > 0).then_some(count.unended_ns),
             late_seen_ns: (count.late_seen_ns > 0).then_some(count.late_seen_ns),
             signalled_ns: (count.signalled_ns > 0).then_some(count.signalled_ns),
             waits: count.waits,

@@ -16,6 +16,19 @@ const MAX_NAMED: usize = 3;
 const FEW: u64 = 20;
 
 impl LoopCycles {
+    /// That a loop was not seen to go on for so long that it may have hung, as the sentence with which an answer begins.
+    pub fn may_have_hung(&self) -> Option<String> {
+        let has_hung = |(_, count): &(&String, &CycleCount)| count.may_have_hung(self.period_ns);
+        let (name, count) = self.by_name.iter().filter(has_hung).max_by_key(|(_, count)| count.silent_ns)?;
+        let ended = if count.unended_ns >= count.silent_ns { "the recording" } else { "its thread" };
+        Some(format!(
+            "{} may have hung: its loop was not seen to go on after the cycle that was due {} before {ended} ended. That cycle had not ended, the next was kept \
+             from its CPU, or the loop had stopped.",
+            spoken(name),
+            format_ns(count.silent_ns)
+        ))
+    }
+
     /// The answer in a sentence or two.
     pub fn verdict(&self) -> String {
         self.of_judged() + &self.ran_as() + &self.left_out()
@@ -52,6 +65,10 @@ impl LoopCycles {
             None if self.longest_ns().is_some() && self.silent_ns() > limit.limit_ns => format!(
                 " The limit on the cycles cannot be judged: the last cycle took {} or more if it had not ended when its thread or the recording did.",
                 format_ns(self.silent_ns())
+            ),
+            None if self.longest_ns().is_some() && self.unended_ns() > 0 => format!(
+                " The limit on the cycles cannot be judged: the last cycle was due {} before the recording ended, and was not seen to end.",
+                format_ns(self.unended_ns())
             ),
             None if self.longest_ns().is_some() && self.late_seen_ns() > limit.limit_ns => format!(
                 " The limit on the cycles cannot be judged: a cycle took up to {} if one went on until its thread was first seen.",
@@ -209,13 +226,14 @@ impl LoopCycles {
                     .concat();
             let at_most = if self.longest_may_be_shorter() { " at most" } else { "" };
             let unslept = unslept(self.unslept());
-            let partly = partly_seen(&rows);
+            let partly = partly_seen(&rows, self.period_ns);
             return Some(format!("{none}; the longest took {}{at_most}.{more}{partly}{unslept}", format_ns(longest)));
         };
         let others: String = others.iter().map(|(name, how_often)| format!("; {name} {how_often}")).collect();
         let (name, often) = first;
         let periods = [not_woken(&rows), about_not_woken(&rows), starved(&rows), rare(&rows), sharing(&rows)].concat();
-        let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows), partly_seen(&rows)].concat();
+        let within = [slept(&rows), spun(&rows), paused(&rows), waits(&rows), held(&rows)].concat()
+            + &partly_seen(&rows, self.period_ns);
         let more = periods + &within + &unslept(self.unslept());
         Some(format!("{name} took longer than {period} {often}{others}.{more}"))
     }

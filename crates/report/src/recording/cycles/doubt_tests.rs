@@ -128,12 +128,20 @@ fn sleeps_that_may_be_pauses_are_said_and_keep_no_limit() {
 fn a_loop_that_was_seen_no_more_before_the_recording_ended_keeps_no_limit() {
     let mut hung = super::tests::loops(&[("arm fifo:80", 87, 0, 900_000)]);
     let arm = hung.by_name.get_mut("arm fifo:80").unwrap();
-    (arm.periods, arm.on_grid, arm.silent_ns) = (87, 87, 3_130_000_000);
+    (arm.periods, arm.on_grid, arm.silent_ns) = (87, 87, 9_130_000);
+    assert_eq!(hung.may_have_hung(), None);
     assert_eq!(
         hung.verdict(),
-        "No cycle of 87 that were seen took longer than 1.00 ms; the longest took 900 us. The last cycle that was seen to begin was due 3.13 s before its \
-         thread or the recording ended, and nothing was seen after it: it may not have ended by then, or the next have been kept from its CPU, unless the loop had stopped."
+        "No cycle of 87 that were seen took longer than 1.00 ms; the longest took 900 us. The last cycle that was seen to begin was due 9.13 ms before its \
+         thread or the recording ended, and the loop was not seen to go on after it: it may not have ended by then, or the next have been kept from its CPU, \
+         unless the loop had stopped."
     );
+    hung.by_name.get_mut("arm fifo:80").unwrap().silent_ns = 3_130_000_000;
+    let begins = "arm fifo:80 may have hung: its loop was not seen to go on after the cycle that was due 3.13 s before its thread ended. That cycle had not ended, \
+                  the next was kept from its CPU, or the loop had stopped.";
+    assert_eq!(hung.may_have_hung().as_deref(), Some(begins));
+    assert_eq!(hung.verdict(), "No cycle of 87 that were seen took longer than 1.00 ms; the longest took 900 us.");
+    assert!(hung.section().lead.starts_with(begins), "{}", hung.section().lead);
     let judged = |limit_ns: u64| (hung.judge(limit_ns).found_ns, hung.judge(limit_ns).exceeded);
     assert_eq!(judged(800_000), (Some(900_000), true));
     assert_eq!((judged(3_000_000_000), judged(4_000_000_000)), ((None, false), (Some(900_000), false)));
@@ -141,6 +149,16 @@ fn a_loop_that_was_seen_no_more_before_the_recording_ended_keeps_no_limit() {
         hung.over_limit(&hung.judge(2_000_000)),
         " The limit on the cycles cannot be judged: the last cycle took 3.13 s or more if it had not ended when its thread or the recording did."
     );
+    // In a recording that ended before its thread did it may have gone on for any time.
+    let arm = hung.by_name.get_mut("arm fifo:80").unwrap();
+    arm.unended_ns = arm.silent_ns;
+    assert!(hung.may_have_hung().is_some_and(|begins| begins.contains(" was due 3.13 s before the recording ended. ")));
+    assert_eq!(hung.judge(4_000_000_000).found_ns, None);
+    assert_eq!(
+        hung.over_limit(&hung.judge(4_000_000_000)),
+        " The limit on the cycles cannot be judged: the last cycle was due 3.13 s before the recording ended, and was not seen to end."
+    );
+    assert!(hung.judge(800_000).exceeded);
 }
 
 #[test]

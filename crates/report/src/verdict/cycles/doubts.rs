@@ -127,18 +127,20 @@ pub(super) fn held(rows: &[(&str, &CycleCount)]) -> String {
 
 /// The sentences about threads that were not seen to do their cycles in the last periods of the recording, in its first, or while only signals woke them, with a
 /// space before; empty if there are none.
-pub(super) fn partly_seen(rows: &[(&str, &CycleCount)]) -> String {
+pub(super) fn partly_seen(rows: &[(&str, &CycleCount)], period_ns: u64) -> String {
     let most = |of: fn(&CycleCount) -> u64| rows.iter().map(|(_, count)| of(count)).max().filter(|ns| *ns > 0);
+    // The answer has begun with a loop that may have hung.
+    let is_said = rows.iter().any(|(_, count)| count.may_have_hung(period_ns));
     let first = most(|count| count.late_seen_ns).map_or_else(String::new, |ns| {
         format!(
             " The first wakeup that was seen came {} after the recording had begun: a cycle may have gone on until then, unless the loop did nothing.",
             format_ns(ns)
         )
     });
-    let last = most(|count| count.silent_ns).map_or_else(String::new, |ns| {
+    let last = most(|count| count.silent_ns).filter(|_| !is_said).map_or_else(String::new, |ns| {
         format!(
-            " The last cycle that was seen to begin was due {} before its thread or the recording ended, and nothing was seen after it: it may not have ended by \
-             then, or the next have been kept from its CPU, unless the loop had stopped.",
+            " The last cycle that was seen to begin was due {} before its thread or the recording ended, and the loop was not seen to go on after it: it may not \
+             have ended by then, or the next have been kept from its CPU, unless the loop had stopped.",
             format_ns(ns)
         )
     });
