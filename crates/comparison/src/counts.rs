@@ -134,7 +134,8 @@ pub(crate) fn counts(a: &[Run], b: &[Run], is_paired: bool, confidence: f64) -> 
         for name in names {
             let by_period = loops::have_periods(a, name) && loops::have_periods(b, name);
             let count: fn(&Run, &str) -> OfRun = if by_period { loops::periods } else { loops::cycles };
-            let of_runs = |runs: &[Run]| runs.iter().map(|run| count(run, name)).collect();
+            let of_run = |run: &Run| loops::with_hang(count(run, name), run, name, period_ns);
+            let of_runs = |runs: &[Run]| runs.iter().map(of_run).collect();
             let of = name.to_owned();
             let what = if by_period { Counted::Periods { of, period_ns } } else { Counted::Cycles { of, period_ns } };
             rows.push((what, [of_runs(a), of_runs(b)]));
@@ -238,6 +239,8 @@ fn requests(run: &Run, of_all: bool) -> OfRun {
         may_be_more: false,
         hidden: None,
         without_sleep: 0,
+        hung_runs: 0,
+        longest_hung_ns: 0,
         exposure: if untold.is_some() { 0 } else { exposure },
         may_be_more_exposure: false,
         all,
@@ -312,6 +315,8 @@ fn sum(runs: &[OfRun]) -> EventCount {
             hidden: sum.hidden.zip(run.count.at_most()).map(|(sum, most)| sum.saturating_add(most - run.count.events)),
             exposure: sum.exposure.saturating_add(run.count.exposure),
             without_sleep: sum.without_sleep.saturating_add(run.count.without_sleep),
+            hung_runs: sum.hung_runs.saturating_add(run.count.hung_runs),
+            longest_hung_ns: sum.longest_hung_ns.max(run.count.longest_hung_ns),
             may_be_more_exposure: sum.may_be_more_exposure || run.count.may_be_more_exposure,
             ..sum
         },

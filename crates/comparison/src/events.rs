@@ -36,6 +36,10 @@ pub struct EventCount {
     pub exposure: u64,
     /// Threads that the loops may have started and that never slept: what they did may have taken too long; 0 for others than loops.
     pub without_sleep: u64,
+    /// Runs at the end of which the loop may have hung; 0 for others than loops.
+    pub hung_runs: u64,
+    /// For how long at most it was not seen to go on then, ns.
+    pub longest_hung_ns: u64,
     /// Whether the cycles may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
     pub may_be_more_exposure: bool,
     /// Out of how many requests, those included whose end was not seen, if they were counted in every run; `None` for others.

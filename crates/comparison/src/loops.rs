@@ -56,6 +56,15 @@ pub(crate) fn cycles(run: &Run, name: &str) -> OfRun {
     OfRun { count, in_time: in_time(run, name) }
 }
 
+/// The same of a run with whether the loops of this name may have hung at its end.
+pub(crate) fn with_hang(of_run: OfRun, run: &Run, name: &str, period_ns: u64) -> OfRun {
+    let sum = sum(run, name);
+    if !sum.may_have_hung(period_ns) {
+        return of_run;
+    }
+    OfRun { count: EventCount { hung_runs: 1, longest_hung_ns: sum.silent_ns, ..of_run.count }, ..of_run }
+}
+
 /// Why nothing limits how often a loop of this name was too late on a side: what it did is in no count.
 pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<String> {
     let counts: Vec<CycleCount> = runs.iter().map(|run| sum(run, name)).collect();
@@ -66,7 +75,7 @@ pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<Stri
     let name = printable(name);
     let silent = some(|count| count.silent_ns).map(|(runs, most_ns)| {
         format!(
-            "nothing was seen of {name} at the end of {runs}, for up to {}: it may have hung or been kept from its CPU, and have been too late \
+            "{name} was not seen to go on at the end of {runs}, for up to {}: it may have hung or been kept from its CPU, and have been too late \
              more often than was counted",
             format_ns(most_ns)
         )
@@ -139,11 +148,12 @@ mod tests {
                 hung[2].cycles.values_mut().for_each(|count| count.silent_ns = silent_ns);
                 let found = counts(&runs(a, 0, has_periods), &hung, false, 0.95);
                 let [row] = &found[..] else { panic!("{found:?}") };
-                (row.outcome, row.b.may_be_more, row.b.at_most().is_none())
+                assert_eq!((row.a.hung_runs, row.b.longest_hung_ns), (0, silent_ns * row.b.hung_runs));
+                (row.outcome, row.b.may_be_more, row.b.at_most().is_none(), row.b.hung_runs)
             };
-            assert_eq!(of(969, 3, 0), (Outcome::Better, false, false), "{has_periods}");
-            assert_eq!(of(969, 3, 3_000_000_000), (Outcome::NoDifference, true, true), "{has_periods}");
-            assert_eq!(of(3, 969, 3_000_000_000), (Outcome::Worse, true, true), "{has_periods}");
+            assert_eq!(of(969, 3, 0), (Outcome::Better, false, false, 0), "{has_periods}");
+            assert_eq!(of(969, 3, 3_000_000_000), (Outcome::NoDifference, true, true, 1), "{has_periods}");
+            assert_eq!(of(3, 969, 3_000_000_000), (Outcome::Worse, true, true, 1), "{has_periods}");
         }
     }
 
@@ -159,7 +169,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "B: nothing was seen of robot-ctl at the end of 2 runs, for up to 3.00 s: it may have hung or been kept from its CPU, and have \
+                "B: robot-ctl was not seen to go on at the end of 2 runs, for up to 3.00 s: it may have hung or been kept from its CPU, and have \
                  been too late more often than was counted",
                 "B: robot-ctl was first seen to wake up to 40.0 ms after 1 run had begun: until then it may have been too late more often than \
                  was counted"

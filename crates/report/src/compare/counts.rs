@@ -176,6 +176,8 @@ struct SideCountRow {
     /// Threads that the loop may have started and that never slept: what they did may have taken too long; null for others than
     /// loops.
     without_sleep: Option<u64>,
+    /// Runs at the end of which the loop was not seen to go on for ten periods or more: it may have hung; null for others than loops.
+    hung_runs: Option<u64>,
     /// Out of how many cycles; null for others.
     cycles: Option<u64>,
     /// Whether these may have been more: wakeups were not seen, or a stretch may hold cycles that the loop made up for.
@@ -203,11 +205,13 @@ impl<'a> CountRow<'a> {
         };
         let side = |count: &EventCount| {
             let of = |own: &str| (kind == own).then_some(count.exposure);
+            let of_loop = |value: u64| matches!(kind, "cycles" | "periods").then_some(value);
             SideCountRow {
                 events: count.events,
                 least: count.least,
                 may_be_more: count.may_be_more,
-                without_sleep: matches!(kind, "cycles" | "periods").then_some(count.without_sleep),
+                without_sleep: of_loop(count.without_sleep),
+                hung_runs: of_loop(count.hung_runs),
                 cycles: of("cycles"),
                 may_be_more_cycles: count.may_be_more_exposure,
                 periods: of("periods"),

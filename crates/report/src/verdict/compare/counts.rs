@@ -4,7 +4,7 @@ use crate::compare::counts::{is_share, out_of, side, times, times_as_often, what
 use crate::compare::words::factor;
 use crate::layout::capitalized;
 use punctual_comparison::{Comparison, CountComparison, Counted, EventCount, MIN_RUNS, Outcome, Standing, Untold};
-use punctual_recording::{counted, grouped};
+use punctual_recording::{counted, format_ns, grouped, printable};
 
 /// The most loops, or devices, that a verdict names.
 const MAX_NAMED: usize = 3;
@@ -47,7 +47,26 @@ fn sentence(row: &CountComparison, standing: Standing) -> String {
 
 /// The sentences on what A and the side of this letter have.
 fn sentence_on(row: &CountComparison, standing: Standing, name: char) -> String {
-    what_was_seen(row, standing, name) + &others_work(row, name)
+    let (seen, others_work) = (what_was_seen(row, standing, name), others_work(row, name));
+    match may_have_hung(row, name) {
+        None => seen + &others_work,
+        // What is decided comes first, or else what keeps it from being so.
+        Some(hung) if row.outcome == Outcome::NoDifference => format!("{hung} {seen}{others_work}"),
+        Some(hung) => format!("{seen} {hung}{others_work}"),
+    }
+}
+
+/// That the loop may have hung; `None` if it was seen to go on until the end of each run.
+fn may_have_hung(row: &CountComparison, name: char) -> Option<String> {
+    let of_side = |(count, name): (&EventCount, char)| {
+        (count.hung_runs > 0).then(|| format!("{} of {name}", counted(count.hung_runs, "run")))
+    };
+    let sides: Vec<String> = [(&row.a, 'A'), (&row.b, name)].into_iter().filter_map(of_side).collect();
+    let (Counted::Cycles { of, .. } | Counted::Periods { of, .. }, false) = (&row.what, sides.is_empty()) else {
+        return None;
+    };
+    let longest = format_ns(row.a.longest_hung_ns.max(row.b.longest_hung_ns));
+    Some(format!("{} may have hung at the end of {}, for up to {longest}.", printable(of), sides.join(" and ")))
 }
 
 /// That threads that never slept may have done what the loop is for, with a space before; empty if there were none.

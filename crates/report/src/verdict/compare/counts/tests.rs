@@ -106,6 +106,34 @@ fn none_is_said_with_the_threads_that_never_slept() {
 }
 
 #[test]
+fn a_loop_that_may_have_hung_is_said_to_before_what_is_not_decided() {
+    let of = |outcome: Outcome, (a, b): (u64, u64)| {
+        let cycles = Counted::Periods { of: "my-loop".to_owned(), period_ns: 1_000_000 };
+        let mut hung = row(cycles, (969, 2_403), (3, 1_248), [None, Some(0.01), None], outcome);
+        (hung.a.hung_runs, hung.a.longest_hung_ns) = (a, a * 90_000_000);
+        (hung.b.hung_runs, hung.b.longest_hung_ns) = (b, b * 700_000_000);
+        hung
+    };
+    let seen = |row: &CountComparison| sentence(row, Standing::Systems);
+    let none = seen(&of(Outcome::NoDifference, (0, 0)));
+    let hung = of(Outcome::NoDifference, (0, 3));
+    assert_eq!(seen(&hung), format!("my-loop may have hung at the end of 3 runs of B, for up to 2.10 s. {none}"));
+    let both = seen(&of(Outcome::NoDifference, (1, 3)));
+    assert!(
+        both.starts_with("my-loop may have hung at the end of 1 run of A and 3 runs of B, for up to 2.10 s. "),
+        "{both}"
+    );
+    let decided = seen(&of(Outcome::Worse, (1, 0)));
+    assert!(
+        decided.starts_with("Worse: ")
+            && decided.ends_with(" my-loop may have hung at the end of 1 run of A, for up to 90.0 ms."),
+        "{decided}"
+    );
+    let told = serde_json::to_value(CountRow::new(&hung)).unwrap();
+    assert_eq!((&told["a"]["hung_runs"], &told["b"]["hung_runs"]), (&0.into(), &3.into()));
+}
+
+#[test]
 fn far_fewer_underruns_in_too_few_runs_are_not_called_no_difference() {
     let told = |b: u64, standing| {
         let what = Counted::Underruns { of: "v90".to_owned() };
