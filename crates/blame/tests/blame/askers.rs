@@ -52,14 +52,15 @@ fn nobody_who_slept_is_named_by_a_connection_where_nothing_tells_who_asks() {
 /// Nor does a wait there that nobody is seen to end make a request late for certain.
 #[test]
 fn a_wait_that_nobody_is_seen_to_end_may_be_for_the_next_request_where_nothing_tells_who_asks() {
-    for asker_unknown in [true, false] {
+    const PIPE: u32 = 6;
+    for (asker_unknown, read) in [(true, CONNECTED), (false, CONNECTED), (true, PIPE)] {
         let mut episode = by_its_timer(Way::Pipe, true, true).episode;
         (episode.asker_unknown, episode.connected) = (asker_unknown, vec![CONNECTED]);
         for event in episode.events.iter_mut().filter(|event| event.at_ns == 4_100_000) {
-            event.extra = WaitEnd { descriptor: Some(CONNECTED), ..signalled() }.bits() | 19;
+            event.extra = WaitEnd { descriptor: Some(read), ..signalled() }.bits() | 19;
         }
         let told = parts(&episode);
-        assert_eq!(told.iter().any(is_untold), asker_unknown, "{told:?}");
+        assert_eq!(told.iter().any(is_untold), asker_unknown && read == CONNECTED, "{told:?}");
     }
 }
 

@@ -90,6 +90,11 @@ impl WhoAsks {
         as_long * 2 >= self.lengths_ns.len()
     }
 
+    /// Whether it was ever seen to wait for what it reads.
+    fn has_read(&self) -> bool {
+        !self.lengths_ns.is_empty()
+    }
+
     /// Whether what comes at a place does so by the clock of whoever sends it.
     fn is_asked_at(&self, place: u32) -> bool {
         self.arrivals.get(&place).is_some_and(Arrivals::keep_a_clock)
@@ -120,7 +125,7 @@ impl Thread {
     /// Whether it is not known of a request that is over which side of its thread's connections asks.
     pub(super) fn asker_is_unknown(&self, open: &Open) -> bool {
         if open.is_by_timer {
-            let may_be_asked = open.has_waited && !self.lengths.have_a_period();
+            let may_be_asked = open.has_waited && self.who_asks.has_read() && !self.lengths.have_a_period();
             return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest_ns);
         }
         // One that was made for a connection serves by it.

@@ -181,7 +181,7 @@ impl Classifier<'_> {
             let may_be_read = match beginning {
                 Beginning::Assumed => may_read(woken_by) || may_be_handed,
                 Beginning::OwnTimer => may_read(woken_by) && !reads(woken_by, &self.episode.connected) || may_be_handed,
-                Beginning::Period => may_be_handed || self.episode.asker_unknown && may_read(woken_by),
+                Beginning::Period => may_be_handed || self.may_read_connected(woken_by),
                 Beginning::Known | Beginning::AskedBy(_) => false,
             };
             may_accept && polls(woken_by) || may_be_read
@@ -212,6 +212,13 @@ impl Classifier<'_> {
             !is_read || reads(woken_by, &self.episode.connected)
         };
         self.episode.accepted.is_empty() && first.is_some_and(accepts) && !woken_by.is_none_or(is_told)
+    }
+
+    /// Whether the late thread may have waited for what comes by a connection for which it asked, and nothing tells whether it asks by that.
+    fn may_read_connected(&self, woken_by: &Event) -> bool {
+        let connected = &self.episode.connected;
+        let may_poll = || !connected.is_empty() && woken_by.wait_end().is_some_and(|end| end.sleeper == Call::Poll);
+        self.episode.asker_unknown && (reads(woken_by, connected) || may_poll())
     }
 
     fn waited_for(&self, woken_by: &Event) -> WaitedFor {
