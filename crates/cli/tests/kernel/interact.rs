@@ -25,7 +25,7 @@ const MAX_RUNS: usize = 20;
 #[test]
 fn each_input_was_waited_for_because_of_what_the_program_did() {
     requires!("interact truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
-    let mut tally = Tally::default();
+    let (mut tally, mut blinks) = (Tally::default(), 0);
     for _ in support::attempts(MAX_RUNS) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
@@ -44,7 +44,8 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
             eprintln!("{} records lost: nobody had a CPU to read them", summary.records_lost);
             continue;
         }
-        assert!(summary.background_outputs > 0, "the cursor blinks: {summary:?}");
+        // On a busy machine, keys may be typed all the time while the program still works for others.
+        blinks += summary.background_outputs;
         let inputs = read_interactions(&recording).unwrap();
         let mut parts: BTreeMap<u32, Vec<InteractionPart>> = BTreeMap::new();
         for_each_interaction_part(&recording, |part| parts.entry(part.number).or_default().push(part)).unwrap();
@@ -81,13 +82,14 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
         // gather more first.
         let met = tally.met();
         let is_plain = tally.wrong.len() * 100 <= met && tally.unknown.len() * 50 <= met;
-        if is_plain && reproach(&tally).is_none() {
+        if is_plain && blinks > 0 && reproach(&tally).is_none() {
             break;
         }
     }
     if let Some(why) = reproach(&tally) {
         panic!("{why}");
     }
+    assert!(blinks > 0, "the cursor blinks: {tally:?}");
 }
 
 /// What is wrong with what was met: too little of it, or too much of that wrong or unknown.

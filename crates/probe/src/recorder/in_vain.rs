@@ -4,10 +4,6 @@
 //! there for its next request. It finds none, and waits on within the same call. What is recorded of a followed thread does not tell whether it left
 //! the kernel. But such a stretch is short, and comes after a longer one: the one in which the server answered.
 
-use super::requests::Thread;
-use super::stretches::{EndedBy, Pause, Stretch};
-use punctual_recording::episode::Call;
-
 /// A wakeup in vain takes no longer than this, ns; most take 2,000 to 4,000.
 const MAX_NS: u64 = 15_000;
 /// So many times as long has the stretch before it to be.
@@ -26,17 +22,5 @@ impl InVain {
         let may_be = can_be && worked_ns <= MAX_NS && is_shorter;
         self.before_ns = if may_be { 0 } else { worked_ns };
         may_be
-    }
-}
-
-impl Thread {
-    /// Whether the request that is over with a stretch may be a wakeup in vain: it began with that, and its thread reads on where it did before.
-    pub(super) fn may_be_in_vain(&mut self, stretch: &Stretch) -> bool {
-        let can_be = self.open.is_some_and(|open| {
-            let reads_on = stretch.then == Pause::Waits { place: open.place, call: Some(Call::Read) };
-            let began = open.expected_ns == stretch.expected_ns && open.place != 0;
-            began && stretch.ended_by == EndedBy::Thread && reads_on
-        });
-        self.in_vain.may_be(stretch.until_ns.saturating_sub(stretch.ran_ns), can_be)
     }
 }

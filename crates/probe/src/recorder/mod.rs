@@ -29,6 +29,7 @@
 
 mod armers;
 mod arrivals;
+mod asker;
 mod asks;
 mod behind;
 mod bounded_channel;
@@ -82,6 +83,7 @@ mod unanswered;
 mod waits_by;
 mod watch;
 mod who_asks;
+mod woken_in_vain;
 mod writing;
 
 pub use counter_sampling::counter_sampling;

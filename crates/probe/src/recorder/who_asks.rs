@@ -11,10 +11,6 @@
 //! Where none of these does, it is not known which it is.
 
 use super::arrivals::Arrivals;
-use super::request::Open;
-use super::requests::Thread;
-use super::stretches::{EndedBy, Stretch};
-use punctual_recording::episode::Call;
 use std::collections::{BTreeMap, VecDeque};
 
 /// So often it has to be seen how often a thread waits between two of its sleeps, and before.
@@ -52,7 +48,7 @@ pub(super) struct WhoAsks {
 
 impl WhoAsks {
     /// It has waited for others at a place, from one time to another, ns.
-    fn waited(&mut self, place: u32, since_ns: u64, until_ns: u64) {
+    pub(super) fn waited(&mut self, place: u32, since_ns: u64, until_ns: u64) {
         self.waits = self.waits.saturating_add(1);
         if self.lengths_ns.len() == MAX_WAITS {
             self.lengths_ns.pop_front();
@@ -64,7 +60,7 @@ impl WhoAsks {
     }
 
     /// It has slept until a timer of its own. What is there before a thread waits for it is not waited for.
-    fn slept(&mut self) {
+    pub(super) fn slept(&mut self) {
         self.arrivals.values_mut().for_each(Arrivals::slept);
         let waits = std::mem::take(&mut self.waits);
         if waits == 0 {
@@ -80,7 +76,7 @@ impl WhoAsks {
     }
 
     /// Whether it may be asked, where its longest wait between two sleeps was this long, ns.
-    fn may_be_asked(&self, longest_ns: u64) -> bool {
+    pub(super) fn may_be_asked(&self, longest_ns: u64) -> bool {
         let is_as_often = self.counted >= MIN_SEEN && self.other.saturating_mul(TO_OTHERS) <= self.counted;
         !is_as_often || self.is_usual(longest_ns)
     }
@@ -91,45 +87,13 @@ impl WhoAsks {
     }
 
     /// Whether it was ever seen to wait for what it reads.
-    fn has_read(&self) -> bool {
+    pub(super) fn has_read(&self) -> bool {
         !self.lengths_ns.is_empty()
     }
 
     /// Whether what comes at a place does so by the clock of whoever sends it.
-    fn is_asked_at(&self, place: u32) -> bool {
+    pub(super) fn is_asked_at(&self, place: u32) -> bool {
         self.arrivals.get(&place).is_some_and(Arrivals::keep_a_clock)
-    }
-}
-
-impl Thread {
-    /// Takes in a wait at a place, which is over. Where it is asked by what comes there it gets its requests.
-    pub(super) fn note_who_asks(&mut self, place: u32, call: Option<Call>, stretch: &Stretch) {
-        let is_by_timer = stretch.ended_by == EndedBy::Timer;
-        if call == Some(Call::Sleep) || is_by_timer && !self.answered.contains(&place) {
-            self.who_asks.slept();
-            return;
-        }
-        let is_read = matches!(call, Some(Call::Read | Call::Poll));
-        if is_by_timer || !is_read || self.has_accepted || self.is_unclear(place) {
-            return;
-        }
-        self.who_asks.waited(place, self.since_ns, stretch.expected_ns);
-        let is_asked = self.asked.contains(&place) && self.who_asks.is_asked_at(place);
-        if is_asked && self.accepted.is_empty() && !self.lengths.have_a_period() {
-            // What else comes there may be an answer.
-            self.mixed.insert(place);
-            self.accepts(place);
-        }
-    }
-
-    /// Whether it is not known of a request that is over which side of its thread's connections asks.
-    pub(super) fn asker_is_unknown(&self, open: &Open) -> bool {
-        if open.is_by_timer {
-            let may_be_asked = open.has_waited && self.who_asks.has_read() && !self.lengths.have_a_period();
-            return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest_ns);
-        }
-        // One that was made for a connection serves by it.
-        open.has_slept && !self.is_made && self.pauses.are_too_few()
     }
 }
 
