@@ -83,7 +83,7 @@ fn what_is_printed_of_the_own_cpu_time_is_what_the_kernel_counted() {
         };
         // What it does after it was asked to end belongs to it in part.
         let (least, most) = ((asked_to_end - before) as f64, (ended - before) as f64);
-        println!("{words:?}: printed {:.0} ms, counted {:.0} to {:.0}", printed / 1e6, least / 1e6, most / 1e6);
+        eprintln!("{words:?}: printed {:.0} ms, counted {:.0} to {:.0}", printed / 1e6, least / 1e6, most / 1e6);
         assert!(printed >= least / 1.2 && printed <= most * 1.2, "{words:?}: {printed} of {least} to {most} ns");
     }
 }
