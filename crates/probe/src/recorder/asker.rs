@@ -30,7 +30,7 @@ impl Thread {
     pub(super) fn asker_is_unknown(&self, open: &Open) -> bool {
         if open.is_by_timer {
             let may_be_asked = open.has_waited && self.who_asks.has_read() && !self.lengths.have_a_period();
-            return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest_ns);
+            return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest);
         }
         // One that was made for a connection serves by it.
         open.has_slept && !self.is_made && self.pauses.are_too_few()

@@ -71,8 +71,8 @@ pub(super) struct Open {
     pub(super) waits: u32,
     /// Whether any of these was for another thread, or the like, as their ends showed.
     pub(super) has_waited: bool,
-    /// How long the longest of those was, ns.
-    pub(super) longest_ns: u64,
+    /// How long the longest of those was, ns, and where.
+    pub(super) longest: (u64, u32),
     /// Whether its thread has slept within it.
     pub(super) has_slept: bool,
     /// Since when it waits, ns, if nothing says that this ends the request.
@@ -88,13 +88,13 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// A wait within it is over: a sleep within the work, or not; for others, for so long, ns, or only until a timer; for an answer, or not.
-    pub(super) fn note_wait(&mut self, sleeps: bool, waited_ns: Option<u64>, for_answer: bool) {
+    /// A wait within it is over: a sleep within the work, or not; for others, for so long, ns, and where, or only until a timer; for an answer, or not.
+    pub(super) fn note_wait(&mut self, sleeps: bool, waited: Option<(u64, u32)>, for_answer: bool) {
         self.has_slept |= sleeps;
-        if let Some(waited_ns) = waited_ns {
+        if let Some(waited) = waited {
             self.known.waits_for_answers &= for_answer;
             self.has_waited = true;
-            self.longest_ns = self.longest_ns.max(waited_ns);
+            self.longest = self.longest.max(waited);
         }
     }
 }

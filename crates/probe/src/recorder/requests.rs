@@ -351,7 +351,7 @@ impl Thread {
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = &mut self.open {
             let waited_ns = stretch.expected_ns.saturating_sub(until_ns);
-            open.note_wait(is_within, (!sleeps).then_some(waited_ns), self.asked.contains(&place));
+            open.note_wait(is_within, (!sleeps).then_some((waited_ns, place)), self.asked.contains(&place));
         }
         if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
             cut.give_up(open.expected_ns, stretch.expected_ns);

@@ -4,7 +4,7 @@
 //! two look the same: both are woken by what comes, work or sleep, write, and wait. What tells:
 //!
 //! * A thread that keeps a clock sets out by itself ([`super::sleeps`]).
-//! * A client that sleeps between its questions asks about as often after each sleep, and has most of its answers sooner than a slow one. A service that sleeps in some of its
+//! * A client that sleeps between its questions asks about as often after each sleep, and has most of its answers at one place sooner than a slow one. A service that sleeps in some of its
 //!   requests waits differently often from one sleep to the next; and it mostly waits for as long as whoever asks it pauses.
 //! * What comes in steps of a clock whatever the thread does meanwhile is no answer ([`super::arrivals`]).
 //!
@@ -25,7 +25,9 @@ const MIN_OTHER: u32 = 2;
 const MAX_COUNTED: u32 = 16;
 /// So many of the last waits tell how long they usually are.
 const MAX_WAITS: usize = 15;
-/// A wait is no longer than usual if half of the last ones were longer than this part of it.
+/// A wait is no longer than usual if one of so many of the last ones, or more, ...
+const TO_LONG: usize = 3;
+/// ... were longer than this part of it.
 const OF_USUAL: u64 = 4;
 /// So many places are told apart at most.
 const MAX_PLACES: usize = 16;
@@ -40,28 +42,48 @@ pub(super) struct WhoAsks {
     /// How many of these numbers were seen after another one, and how many were quite another.
     counted: u32,
     other: u32,
-    /// How long its last waits were, ns, the oldest first.
+    /// What its waits were like, by the place where it waited: one may be for a store that answers at once, another for what it is asked.
+    places: BTreeMap<u32, Waits>,
+}
+
+/// A thread's waits at one place.
+#[derive(Default)]
+struct Waits {
+    /// How long the last ones were, ns, the oldest first.
     lengths_ns: VecDeque<u64>,
-    /// What ended them, by the place where it waited.
-    arrivals: BTreeMap<u32, Arrivals>,
+    /// What ended them.
+    arrivals: Arrivals,
+}
+
+impl Waits {
+    fn took(&mut self, ns: u64) {
+        if self.lengths_ns.len() == MAX_WAITS {
+            self.lengths_ns.pop_front();
+        }
+        self.lengths_ns.push_back(ns);
+    }
+
+    /// Whether one that took so long, ns, took no longer than usual.
+    fn is_usual(&self, ns: u64) -> bool {
+        let as_long = self.lengths_ns.iter().filter(|other| other.saturating_mul(OF_USUAL) >= ns).count();
+        as_long * TO_LONG >= self.lengths_ns.len()
+    }
 }
 
 impl WhoAsks {
     /// It has waited for others at a place, from one time to another, ns.
     pub(super) fn waited(&mut self, place: u32, since_ns: u64, until_ns: u64) {
         self.waits = self.waits.saturating_add(1);
-        if self.lengths_ns.len() == MAX_WAITS {
-            self.lengths_ns.pop_front();
-        }
-        self.lengths_ns.push_back(until_ns.saturating_sub(since_ns));
-        if self.arrivals.len() < MAX_PLACES || self.arrivals.contains_key(&place) {
-            self.arrivals.entry(place).or_default().came(until_ns);
+        if self.places.len() < MAX_PLACES || self.places.contains_key(&place) {
+            let waits = self.places.entry(place).or_default();
+            waits.took(until_ns.saturating_sub(since_ns));
+            waits.arrivals.came(until_ns);
         }
     }
 
     /// It has slept until a timer of its own. What is there before a thread waits for it is not waited for.
     pub(super) fn slept(&mut self) {
-        self.arrivals.values_mut().for_each(Arrivals::slept);
+        self.places.values_mut().for_each(|waits| waits.arrivals.slept());
         let waits = std::mem::take(&mut self.waits);
         if waits == 0 {
             return;
@@ -75,25 +97,20 @@ impl WhoAsks {
         }
     }
 
-    /// Whether it may be asked, where its longest wait between two sleeps was this long, ns.
-    pub(super) fn may_be_asked(&self, longest_ns: u64) -> bool {
+    /// Whether it may be asked, where its longest wait between two sleeps was this long, ns, and at this place.
+    pub(super) fn may_be_asked(&self, (longest_ns, place): (u64, u32)) -> bool {
         let is_as_often = self.counted >= MIN_SEEN && self.other.saturating_mul(TO_OTHERS) <= self.counted;
-        !is_as_often || self.is_usual(longest_ns)
-    }
-
-    fn is_usual(&self, ns: u64) -> bool {
-        let as_long = self.lengths_ns.iter().filter(|other| other.saturating_mul(OF_USUAL) >= ns).count();
-        as_long * 2 >= self.lengths_ns.len()
+        !is_as_often || self.places.get(&place).is_none_or(|waits| waits.is_usual(longest_ns))
     }
 
     /// Whether it was ever seen to wait for what it reads.
     pub(super) fn has_read(&self) -> bool {
-        !self.lengths_ns.is_empty()
+        !self.places.is_empty()
     }
 
     /// Whether what comes at a place does so by the clock of whoever sends it.
     pub(super) fn is_asked_at(&self, place: u32) -> bool {
-        self.arrivals.get(&place).is_some_and(Arrivals::keep_a_clock)
+        self.places.get(&place).is_some_and(|waits| waits.arrivals.keep_a_clock())
     }
 }
 
@@ -106,16 +123,30 @@ mod tests {
 
     /// Whether a thread may be asked whose waits between two sleeps were so long each, ms.
     fn may_be_asked(between_sleeps: &[&[u64]]) -> bool {
-        let (mut found, mut now_ns, mut longest_ns) = (WhoAsks::default(), 0, 0);
+        may_be_asked_at(between_sleeps, |_| PLACE)
+    }
+
+    /// The same of one that waits for so long there.
+    fn may_be_asked_at(between_sleeps: &[&[u64]], place: impl Fn(u64) -> u32) -> bool {
+        let (mut found, mut now_ns, mut longest) = (WhoAsks::default(), 0, (0, 0));
         for waits in between_sleeps {
             found.slept();
             for ms in *waits {
-                found.waited(PLACE, now_ns, now_ns + ms * MS);
+                found.waited(place(*ms), now_ns, now_ns + ms * MS);
                 now_ns += ms * MS;
             }
-            longest_ns = waits.iter().max().map_or(0, |ms| ms * MS);
+            longest = waits.iter().max().map_or((0, 0), |ms| (ms * MS, place(*ms)));
         }
-        found.may_be_asked(longest_ns)
+        found.may_be_asked(longest)
+    }
+
+    #[test]
+    fn answers_that_come_at_once_elsewhere_tell_nothing_of_a_wait() {
+        let jobs = [&[20, 1, 1][..], &[19, 1, 1], &[20, 1, 1], &[21, 1, 1], &[20, 1, 1], &[25, 1, 1]];
+        assert!(may_be_asked_at(&jobs, |ms| if ms > 1 { PLACE } else { PLACE + 1 }));
+        assert!(may_be_asked(&jobs), "each third brings a job, and two that it is taken and done");
+        let answers: Vec<&[u64]> = (0..8).map(|round| if round % 4 == 3 { &[20, 1][..] } else { &[1, 1] }).collect();
+        assert!(!may_be_asked(&answers), "two questions each time, and one of eight answers is slow");
     }
 
     #[test]
@@ -150,6 +181,7 @@ mod tests {
     fn places_are_kept_within_bounds() {
         let mut found = WhoAsks::default();
         (0..100).for_each(|place| found.waited(place, 0, 1));
-        assert_eq!((found.arrivals.len(), found.lengths_ns.len()), (MAX_PLACES, MAX_WAITS));
+        (0..100).for_each(|_| found.waited(0, 0, 1));
+        assert_eq!((found.places.len(), found.places[&0].lengths_ns.len()), (MAX_PLACES, MAX_WAITS));
     }
 }
