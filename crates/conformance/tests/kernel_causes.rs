@@ -22,6 +22,10 @@ struct Tally {
     /// Nothing can be said about these: the evidence is void, or the host had the CPU.
     withheld: u64,
     skipped: bool,
+    /// The rest of what was met, for whoever reads a failure: a kind without a name, nothing known, another reason.
+    nameless: u64,
+    unknown: u64,
+    false_reason: u64,
     /// What was said of those that are wrong.
     wrong_names: Vec<String>,
 }
@@ -37,6 +41,9 @@ impl Tally {
         self.met += count("met");
         self.right += count("right");
         self.wrong += count("wrong");
+        self.nameless += count("nameless");
+        self.unknown += count("unknown");
+        self.false_reason += count("false_reason");
         self.withheld += count("void") + count("steal");
         let wrong = cause["tally"]["wrong_names"].as_array().into_iter().flatten();
         self.wrong_names.extend(wrong.filter_map(|wrong| wrong["said"].as_str()).map(str::to_owned));

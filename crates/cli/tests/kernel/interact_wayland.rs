@@ -33,7 +33,6 @@ fn each_input_is_seen_when_the_compositor_has_shown_it_and_was_waited_for_becaus
         ],
         rounds: 22,
         is_seen_in_time,
-        sets_overlaps_apart: true,
         // The typist asks late for the next picture if it has no CPU for longer than a refresh.
         seen_percent: 95,
     }

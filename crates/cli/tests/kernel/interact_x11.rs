@@ -42,7 +42,6 @@ fn each_input_is_seen_when_its_picture_is_drawn_and_was_waited_for_because_of_wh
         ],
         rounds: 26,
         is_seen_in_time,
-        sets_overlaps_apart: false,
         seen_percent: 99,
     }
     .holds();

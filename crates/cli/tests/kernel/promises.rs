@@ -28,7 +28,7 @@ fn size(path: &Path) -> u64 {
 const MEASURING: [(&[&str], u64, u64); 7] = [
     (&["record", "-q", "-D", "3s", "-i", "100us", "-o", "a.punctual"], 128, 32),
     (&["record", "-q", "-D", "3s", "--why", "p99", "-o", "b.punctual"], 192, 48),
-    (&["log", "-q", "-D", "3s", "-o", "c.punctual"], 96, 32),
+    (&["log", "-q", "-D", "3s", "-o", "c.punctual"], 128, 32),
     (&["idle", "-q", "-D", "3s", "-o", "d.punctual"], 96, 32),
     (&["timers", "-q", "-D", "2s"], 96, 8),
     (&["drill", "fifo", "-q", "-D", "1s"], 64, 8),

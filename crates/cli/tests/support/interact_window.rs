@@ -94,8 +94,6 @@ pub(crate) struct Truth {
     pub(crate) rounds: usize,
     /// Whether the time at which an input is seen lies between the program's drawing and the word that it is shown.
     pub(crate) is_seen_in_time: fn(&Interaction, Done) -> bool,
-    /// Whether a key that comes before the last one is shown says nothing.
-    pub(crate) sets_overlaps_apart: bool,
     /// Out of a hundred keys that draw, at least this many are seen in time.
     pub(crate) seen_percent: usize,
 }
@@ -181,8 +179,8 @@ impl Truth {
         assert_eq!(typed.len(), done.len(), "no keys are lost");
         let mut reached_ns = 0;
         for (input, done) in typed.iter().zip(&done) {
-            let overlaps = self.sets_overlaps_apart && is_overlapping(input, *done, &mut reached_ns);
-            if done.key == '-' || overlaps {
+            // What of the two is seen, and when, says nothing then.
+            if done.key == '-' || is_overlapping(input, *done, &mut reached_ns) {
                 tally.disturbed += 1;
                 continue;
             }
@@ -194,11 +192,6 @@ impl Truth {
                 } else {
                     eprintln!("draws nothing, and is answered: {input:?} {done:?} {:?}", parts.get(&input.number));
                 }
-                continue;
-            }
-            if input.outcome == Some(Outcome::Merged) {
-                // On a machine that stands still for a while, the next key comes before the program works on this one.
-                tally.disturbed += 1;
                 continue;
             }
             self.look(tally, input, *done);
@@ -245,7 +238,8 @@ impl Truth {
     }
 }
 
-/// Whether a key came before the last one was shown, or was not finished before the next one. `reached_ns` is when the
+/// Whether a key came before the last one was shown, or was not finished before the next one, as on a machine that
+/// stands still for a while. `reached_ns` is when the
 /// last one was shown.
 fn is_overlapping(input: &Interaction, done: Done, reached_ns: &mut u64) -> bool {
     let ended_ns = done.finished_ns.expect("a whole line");
