@@ -2,7 +2,7 @@
 
 use crate::requires;
 use crate::support::reserving::{Periodic, SHORT, assert_adds_up, start_until_tried};
-use crate::support::{self, code, json, run, stdout, wait_until};
+use crate::support::{self, code, json, run, stderr, stdout, wait_until};
 use serde_json::Value;
 
 /// Threads of this process keep what is proven, all of them or none, and are put back together.
@@ -83,8 +83,9 @@ fn whatever_ends_a_study_of_several_threads_none_stays_changed() {
         let are_back = wait_until(|| threads.each_ref().map(Periodic::scheduling) == before);
         assert!(are_back, "put back after signal {signal}");
         if signal != libc::SIGKILL {
-            assert_eq!(code(&ended), 1);
-            assert!(stdout(&ended).starts_with("Interrupted after 2 of 2 threads"), "{}", stdout(&ended));
+            let said = format!("{}{}", stdout(&ended), stderr(&ended));
+            assert_eq!(code(&ended), 1, "{said}");
+            assert!(said.starts_with("Interrupted after 2 of 2 threads"), "{said}");
         }
     }
 }
