@@ -50,10 +50,10 @@ impl LoopCycles {
         let is_kept = longest_ns.is_some_and(|found| found <= limit_ns) && longest_within_ns <= limit_ns;
         let is_known =
             is_kept && !self.has_rare() && self.untold_names().is_none() && !self.by_name.values().any(may_hide);
-        let longest_unseen_ns = self.silent_ns().max(self.late_seen_ns()).max(self.signalled_ns());
+        let longest_unseen_ns = self.silent_ns().max(self.signalled_ns());
         let is_known = is_known && self.unslept().threads == 0 && longest_unseen_ns <= limit_ns;
-        // Nothing says how long a cycle takes that went on when the recording ended.
-        let is_known = is_known && self.unended_ns() == 0;
+        // Nothing says how long a cycle takes that went on when the recording began, or when it ended.
+        let is_known = is_known && self.unended_ns().max(self.late_seen_ns()) == 0;
         let found_ns = longest_ns.filter(|_| exceeded || is_known);
         Limit { what: "max".to_owned(), limit_ns, found_ns, exceeded, stage: Some("cycle".to_owned()) }
     }

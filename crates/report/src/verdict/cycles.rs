@@ -70,8 +70,8 @@ impl LoopCycles {
                 " The limit on the cycles cannot be judged: the last cycle was due {} before the recording ended, and was not seen to end.",
                 format_ns(self.unended_ns())
             ),
-            None if self.longest_ns().is_some() && self.late_seen_ns() > limit.limit_ns => format!(
-                " The limit on the cycles cannot be judged: a cycle took up to {} if one went on until its thread was first seen.",
+            None if self.longest_ns().is_some() && self.late_seen_ns() > 0 => format!(
+                " The limit on the cycles cannot be judged: a cycle took {} or more if one went on until its thread was first seen.",
                 format_ns(self.late_seen_ns())
             ),
             None if self.longest_ns().is_some() && self.signalled_ns() > limit.limit_ns => format!(
