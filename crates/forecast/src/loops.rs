@@ -200,7 +200,7 @@ fn beyond_wakeups(measure: &str, count: &CycleCount) -> String {
         }
         false if count.unseen == 0 => {
             let waits = counted(count.waits, "wakeup");
-            format!("{waits} came at other times than usual, and it may wait within its cycles")
+            format!("{waits} came at other times or from others than usual, and it may wait within its cycles")
         }
         false => format!("{} not seen, and it may wait within its cycles", agreeing_count(count.unseen)),
     };

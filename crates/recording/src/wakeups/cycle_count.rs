@@ -133,7 +133,7 @@ pub struct CycleCount {
     /// Periods of threads of which fewer than half began with a wakeup or within a stretch that was seen to last until then, and whose
     /// timers show no grid: what these threads did in the others is not known. They count no other periods.
     pub rare_periods: u64,
-    /// Beginnings of cycles that may as well be ends of waits within the cycle before, since they come at another time than usual.
+    /// Beginnings of cycles that may as well be ends of waits within the cycle before, since they come at another time or from others than usual.
     pub waits: u64,
     /// How many periods these cycles then lasted, beyond the first of each.
     pub waited_periods: u64,

@@ -7,10 +7,11 @@ use super::grid::{Grid, MIN_PERIODS};
 use super::last_seen::{AsUsual, BegunSince, LastSeen, Sleep, WasAway};
 use super::lasted::slept_after;
 use super::once::{LONG_PERIODS, Sleeps};
+use super::other_wakers::OtherWakers;
 use super::series::{Open, Room, Series};
 use super::shared_timers::{Expiries, Sharing};
 use super::spacing::Spacing;
-use super::whole_sleeps::WholeSleeps;
+use super::whole_sleeps::{MANY, WholeSleeps};
 use super::woken::Woken;
 use crate::format::bounds::MAX_TASKS;
 use crate::{Stage, Wakeup};
@@ -71,6 +72,7 @@ struct Thread {
     timer_spacing: Spacing,
     time_spacing: Spacing,
     whole_sleeps: WholeSleeps,
+    other_wakers: OtherWakers,
     /// When it ended, ns, if it did.
     ended_ns: Option<u64>,
     /// Whether it sets a timer for each of its sleeps.
@@ -113,9 +115,8 @@ impl Thread {
         let is_once = self.wakes_once(period_ns);
         let last = self.by_timer.open.map(Open::last);
         let is_wait = is_by_timer && {
-            let is_point = |grid: &Grid| grid.points >= MIN_PERIODS && grid.holds(due_ns, period_ns);
-            let is_on_grid = self.grids.iter().any(|(grid, _)| is_point(grid));
-            self.whole_sleeps.take(wakeup, last.and_then(|(_, slept_ns)| slept_ns), is_on_grid, period_ns)
+            let slept_ns = last.and_then(|(_, slept_ns)| slept_ns);
+            self.whole_sleeps.take(wakeup, slept_ns, self.is_point(due_ns, period_ns), period_ns)
         };
         for (grid, series) in &mut self.grids {
             let is_next = is_once && series.open.is_none_or(is_apart);
@@ -132,14 +133,24 @@ impl Thread {
             self.time_spacing.take(wakeup, self.by_time.open.map(Open::last), true, period_ns);
         }
         self.by_time.take(wakeup, is_by_timer, begins, period_ns, room);
+        let is_by_usual = self.other_wakers.take(wakeup, woken, begins, period_ns);
         let cycle_due_ns = self.by_time.open.map_or(due_ns, |open| open.last().0);
         let sleep = |from_ns: u64| Sleep { from_ns, due_ns: cycle_due_ns, wakeups: self.wakeups };
         let usual = AsUsual {
             is_apart: begins,
-            is_by_usual: is_by_timer == self.is_of_timers(),
+            is_by_usual: is_by_timer == self.is_of_timers() && (is_by_timer || is_by_usual),
+            is_wait,
             is_on_grid: self.is_on_grid(due_ns, is_by_timer, period_ns),
         };
         self.last_seen.take(wakeup, woken, usual, slept_after(wakeup).map(sleep), period_ns);
+    }
+
+    /// Whether what is due then is a point of a grid that many of its timers have kept so far, if there is one: more than can come after sleeps that only look so.
+    fn is_point(&self, due_ns: u64, period_ns: u64) -> Option<bool> {
+        let is_kept = |grid: &&Grid| grid.points >= MIN_PERIODS && grid.points.saturating_mul(MANY) > self.timers.count;
+        let mut kept = self.grids.iter().map(|(grid, _)| grid).filter(is_kept).peekable();
+        kept.peek()?;
+        Some(kept.any(|grid| grid.holds(due_ns, period_ns)))
     }
 
     /// Whether what is due then is a point of the grid that its timers have kept so far, if they have.
@@ -270,7 +281,8 @@ impl Thread {
         if is_too_often(self.apart.count, self.apart.periods(period_ns)) {
             return Err(Untold::TooOften);
         }
-        let found = counted(self.by_time).with_waits(&self.time_spacing).with_away(away);
+        let others = self.other_wakers.waits(doubt.begun.by_time > 0, period_ns);
+        let found = counted(self.by_time).with_waits(&self.time_spacing).with_other_wakers(others).with_away(away);
         let found = found.with_more_waits((doubt.begun.by_time, doubt.longest_ns)).estimated(&self.apart, period_ns);
         let is_once = self.wakeups * 4 <= found.count.cycles.max(MIN_PERIODS) * 5;
         if is_once { Ok(found) } else { Err(Untold::Unclear) }

@@ -76,11 +76,19 @@ impl Finished {
         Finished { count: CycleCount { waits, longest_waited_ns, ..self.count }, ..self }
     }
 
-    /// With waits of a period each.
+    /// With waits of a period each, or several.
     pub(super) fn with_whole_sleeps(self, whole: &WholeSleeps) -> Finished {
-        let (waits, longest_ns) = whole.waits();
+        self.with_periods_of_waits(whole.waits())
+    }
+
+    /// With cycles that others than usual began, while nobody else did.
+    pub(super) fn with_other_wakers(self, waits: (u64, u64, u64)) -> Finished {
+        self.with_periods_of_waits(waits)
+    }
+
+    fn with_periods_of_waits(self, (waits, periods, longest_ns): (u64, u64, u64)) -> Finished {
         let found = self.with_more_waits((waits, longest_ns));
-        let waited_periods = found.count.waited_periods.saturating_add(waits);
+        let waited_periods = found.count.waited_periods.saturating_add(periods);
         Finished { count: CycleCount { waited_periods, ..found.count }, ..found }
     }
 

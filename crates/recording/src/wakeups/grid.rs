@@ -3,7 +3,7 @@
 /// Points are off the grid by no more than this, ns: timers are due to the nanosecond, and a period may be rounded.
 const OFF_GRID_NS: u64 = 2_000;
 /// Timers that are off a grid by this part of a period, or less, were meant for it.
-const NEAR_GRID: u64 = 32;
+pub(super) const NEAR_GRID: u64 = 32;
 /// A grid is left for another one if one of this many of its points, or more, are apart in a row.
 const LEFT: u64 = 50;
 /// Times between timers of one period are no more than this many times as long as one another.
@@ -93,6 +93,10 @@ impl Grid {
         let is_beside = is_near && is_next;
         self.near += u64::from(is_near);
         self.beside += u64::from(is_beside);
+        if is_beside {
+            // Its period passed, too.
+            self.due_ns.1 = due_ns;
+        }
         self.is_off |= !is_beside;
         if !is_near {
             self.after = (self.after.0 + 1, due_ns);

@@ -1,6 +1,6 @@
-//! Until when a thread was seen to do its cycles: not by a wakeup that only ended it, nor by the handler of a signal.
+//! Until when a thread was seen to do its cycles: not by a wakeup that only ended it, by what it may wait for within a cycle, nor by the handler of a signal.
 
-use super::grid::MIN_PERIODS;
+use super::grid::{MIN_PERIODS, NEAR_GRID};
 use super::once::LONG_PERIODS;
 use super::woken::Woken;
 use crate::Wakeup;
@@ -15,6 +15,14 @@ pub(super) struct LastSeen {
     last: Option<Sleep>,
     /// The first sleep of more than two periods since which its loop was not seen to go on.
     since: Option<Away>,
+    /// The sleep after the last wakeup by which it was, if that was seen to begin.
+    gone_on: Option<Sleep>,
+    /// What began since then, whatever woke the thread.
+    begun: BegunSince,
+    /// Whether that is more than two periods ago, although the thread woke.
+    is_overdue: bool,
+    /// When the last cycle was due that began as usual, ns.
+    due_ns: u64,
     /// Those sleeps after which it was.
     away: WasAway,
     /// How many cycles in a row began since such a sleep, if there was one.
@@ -65,8 +73,10 @@ pub(super) struct BegunSince {
 pub(super) struct AsUsual {
     /// Whether it comes half a period or more after the last cycle began.
     pub(super) is_apart: bool,
-    /// Whether what woke the thread mostly does: timers of its own, or anything else.
+    /// Whether what woke the thread mostly does: timers of its own, or whoever else it is.
     pub(super) is_by_usual: bool,
+    /// Whether it ends a sleep that may be within a cycle, because it is as long as whole periods.
+    pub(super) is_wait: bool,
     /// Whether it is a point of the grid that the thread's timers keep, if they keep one.
     pub(super) is_on_grid: Option<bool>,
 }
@@ -75,20 +85,29 @@ impl LastSeen {
     /// Takes the thread's next wakeup, and the sleep after it, if that was seen to begin.
     pub(super) fn take(&mut self, wakeup: &Wakeup, woken: Woken, usual: AsUsual, sleep: Option<Sleep>, period_ns: u64) {
         let long = self.last.filter(|sleep| is_long(sleep.from_ns, wakeup.expected_ns, period_ns));
-        let begins = usual.is_apart && usual.is_by_usual && long.is_none();
-        self.in_a_row = if long.is_some() { 0 } else { self.in_a_row + u64::from(begins) };
+        let begins = usual.is_apart && usual.is_by_usual && !usual.is_wait && long.is_none();
+        let is_next = begins && is_even(self.due_ns, wakeup.expected_ns, period_ns);
+        if begins {
+            self.due_ns = wakeup.expected_ns;
+        }
+        self.in_a_row = if long.is_some() || usual.is_wait { 0 } else { self.in_a_row + u64::from(is_next) };
         let goes_on = match usual.is_on_grid {
-            Some(is_on_grid) => is_on_grid || self.in_a_row >= IN_A_ROW,
+            Some(is_on_grid) => (is_on_grid && !usual.is_wait) || (is_next && self.in_a_row >= IN_A_ROW),
             None => begins,
         };
         if goes_on {
             self.go_on(period_ns);
-        } else if let Some(away) = self.since.as_mut() {
-            away.begun.take(woken, usual);
-        } else if let Some(sleep) = long {
-            let mut begun = BegunSince::default();
-            begun.take(woken, usual);
-            self.since = Some(Away { sleep, begun });
+            (self.gone_on, self.begun, self.is_overdue) = (sleep, BegunSince::default(), false);
+        } else {
+            self.begun.take(woken, usual);
+            self.is_overdue |= self.gone_on.is_some_and(|sleep| is_long(sleep.from_ns, wakeup.expected_ns, period_ns));
+            if let Some(away) = self.since.as_mut() {
+                away.begun.take(woken, usual);
+            } else if let Some(sleep) = long {
+                let mut begun = BegunSince::default();
+                begun.take(woken, usual);
+                self.since = Some(Away { sleep, begun });
+            }
         }
         self.last = sleep;
         self.signalled.take(wakeup, woken, sleep, period_ns);
@@ -104,15 +123,20 @@ impl LastSeen {
         self.away.periods = self.away.periods.saturating_add(length_ns / period_ns);
     }
 
-    /// The sleep of more than two periods since which its loop was not seen to go on. What ended that sleep may have been what a thread does as it ends: a
-    /// signal that kills it wakes it, and so do another thread that ends their program, and a time-out after which it gives up.
+    /// The sleep, more than two periods ago, since which its loop was not seen to go on, although it woke. What ended that sleep may have been what a thread
+    /// does as it ends: a signal that kills it wakes it, and so do another thread that ends their program, and a time-out after which it gives up. Or it was for
+    /// something else than the next cycle, such as a message, and so were those that followed.
     pub(super) fn since(&self) -> Option<Sleep> {
-        self.since.map(|away| away.sleep)
+        self.overdue().map(|(sleep, _)| sleep).or(self.since.map(|away| away.sleep))
     }
 
     /// How many cycles began since then, by the rules that take any wakeup, or any timer, for the beginning of one.
     pub(super) fn begun_since(&self) -> BegunSince {
-        self.since.map(|away| away.begun).unwrap_or_default()
+        self.overdue().map(|(_, begun)| begun).or(self.since.map(|away| away.begun)).unwrap_or_default()
+    }
+
+    fn overdue(&self) -> Option<(Sleep, BegunSince)> {
+        self.gone_on.filter(|_| self.is_overdue).map(|sleep| (sleep, self.begun))
     }
 
     /// What is known of such sleeps after which it was seen to go on.
@@ -154,6 +178,12 @@ fn is_long(from_ns: u64, until_ns: u64, period_ns: u64) -> bool {
     until_ns.saturating_sub(from_ns) > period_ns.saturating_mul(LONG_PERIODS)
 }
 
+/// Whether what is due then comes whole periods after what was due before, as cycles on a grid do.
+fn is_even(from_ns: u64, due_ns: u64, period_ns: u64) -> bool {
+    let beyond_ns = due_ns.saturating_sub(from_ns) % period_ns;
+    beyond_ns.min(period_ns - beyond_ns) <= period_ns / NEAR_GRID
+}
+
 /// Times in which only timers that send signals woke a thread.
 #[derive(Debug, Default)]
 struct Signalled {
@@ -181,7 +211,7 @@ impl Signalled {
                 self.open = 0;
             }
             Woken::Signal => self.open += 1,
-            Woken::Other => {}
+            Woken::Device | Woken::Other => {}
         }
     }
 

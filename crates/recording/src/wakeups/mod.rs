@@ -6,7 +6,7 @@
 //! * `cycles`: the cycles of somebody else's loop, from its wakeups; `series`, `grid`: by what begins one, and where a
 //!   period does; `shared_timers`: which several threads share; `begun`: how many periods passed without one, where no
 //!   grid shows it; `spacing`, `whole_sleeps`: which may be waits within one; `lasted`: how long one certainly lasted in which its thread
-//!   slept; `woken`: what woke its thread; `last_seen`: until when that was seen to do cycles; `spun`: which long ones may have been in time; `finished`: what is known of one thread's;
+//!   slept; `woken`: what woke its thread; `other_wakers`: whoever else than usual did; `last_seen`: until when that was seen to do cycles; `spun`: which long ones may have been in time; `finished`: what is known of one thread's;
 //!   `followed_cycles`: of a recording's threads; `starters`: which loops may have started threads that never slept;
 //!   `cycle_count`: how many there were; `periods`: how many periods they had, and overran;
 //!   `overrun_count`: how many of them took too long, as answers say it; `longest`: how long the longest took;
@@ -31,6 +31,7 @@ mod lasted;
 mod longest;
 mod most_often;
 pub(crate) mod once;
+mod other_wakers;
 pub(crate) mod overrun_count;
 pub(crate) mod periods;
 pub(crate) mod policy;

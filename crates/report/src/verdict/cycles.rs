@@ -23,7 +23,7 @@ impl LoopCycles {
         let ended = if count.unended_ns >= count.silent_ns { "the recording" } else { "its thread" };
         Some(format!(
             "{} may have hung: its loop was not seen to go on after the cycle that was due {} before {ended} ended. That cycle had not ended, the next was kept \
-             from its CPU, or the loop had stopped.",
+             from its CPU, or the loop had stopped or goes on by other wakeups than before.",
             spoken(name),
             format_ns(count.silent_ns)
         ))
@@ -59,7 +59,7 @@ impl LoopCycles {
                 format_ns(self.longest_paused_ns())
             ),
             None if self.longest_ns().is_some() && self.longest_waited_ns() > limit.limit_ns => format!(
-                " The limit on the cycles cannot be judged: a cycle took {} if wakeups at other times than usual ended waits within it.",
+                " The limit on the cycles cannot be judged: a cycle took {} if wakeups at other times or from others than usual ended waits within it.",
                 format_ns(self.longest_waited_ns())
             ),
             None if self.longest_ns().is_some() && self.silent_ns() > limit.limit_ns => format!(

@@ -364,6 +364,13 @@ fn a_thread_that_ends_after_a_long_sleep_was_not_seen_to_have_done_its_cycle() {
         let goes_on: Vec<_> = tries.into_iter().chain((75..90).map(|ms| (ms * 1_000, woken))).collect();
         assert_eq!(silent_ms(woken, &goes_on, Some(89_300_000)).0, 0, "{woken:?}");
     }
+    // Naps of two periods, none of which is long; and of one and a half, which are off every grid.
+    for nap_us in [2_000, 1_470] {
+        let naps: Vec<_> = (1..=9).map(|number| (30_150 + number * (nap_us + 150), Woken::Timer)).collect();
+        let ended_us = 30_150 + 9 * (nap_us + 150) + 150;
+        let (silent, cycles) = silent_ms(Woken::Timer, &naps, Some(ended_us * 1_000));
+        assert!(silent == (ended_us - 30_000) / 1_000 && cycles <= 31, "{nap_us}: {silent} {cycles}");
+    }
     // On another grid, as a loop that starts over has it.
     let over: Vec<_> = (0..5).map(|number| (80_300 + number * 1_000, Woken::Timer)).collect();
     assert_eq!(silent_ms(Woken::Timer, &over, Some(84_450_000)).0, 0);
@@ -428,6 +435,92 @@ fn polls_of_one_period_right_after_a_cycle_began_are_within_it() {
     }
 }
 
+/// A loop of 5 ms that works for 30 us, and in one cycle of forty then sleeps for so long, ns; it goes on at the next point of its grid.
+fn with_sleeps(sleep_ns: u64) -> CycleCount {
+    let period_ns = 5 * MS;
+    let mut cycles = Cycles::new(period_ns);
+    let take = |cycles: &mut Cycles, due_ns: u64| {
+        let work_ns = Some(30_000);
+        cycles.take(&Wakeup { tid: 7, expected_ns: due_ns, total_ns: 30_000, work_ns, ..Wakeup::default() }, true);
+    };
+    let mut next_ns = MS;
+    for number in 0..400 {
+        take(&mut cycles, next_ns);
+        if number % 40 == 20 {
+            take(&mut cycles, next_ns + 60_000 + sleep_ns - 5_000);
+            next_ns += sleep_ns;
+        }
+        next_ns += period_ns;
+    }
+    cycles.finish(|_| 0).next().unwrap().1
+}
+
+#[test]
+fn a_sleep_of_whole_periods_after_little_work_is_no_planned_pause() {
+    // It ends 55 us after a point of the grid, next to where a cycle would begin. Of two periods it is part of its cycle, of four a pause or part of it.
+    let two = with_sleeps(10 * MS);
+    let overruns = two.overrun_count();
+    assert_eq!((two.own_cycles(), overruns.least, two.longest_ns / MS), (400, 10, 10), "{two:?}");
+    let four = with_sleeps(20 * MS);
+    let overruns = four.overrun_count();
+    assert_eq!((four.own_cycles(), four.paused, four.longest_paused_ns / MS), (400, 10, 20), "{four:?}");
+    assert!(overruns.least == 0 && overruns.most >= 10, "{overruns:?}");
+}
+
+/// A wakeup of a loop of 1 ms that runs after 10 us, for so long, ns.
+fn brief(due_ns: u64, work_ns: u64) -> Wakeup {
+    Wakeup { tid: 7, expected_ns: due_ns, total_ns: 10_000, work_ns: Some(work_ns), ..Wakeup::default() }
+}
+
+#[test]
+fn naps_of_a_period_in_a_last_cycle_do_not_show_that_the_loop_goes_on() {
+    let silent_ms = |nap_ns: u64| {
+        let mut cycles = Cycles::new(MS);
+        (1..=40).for_each(|number| cycles.take(&brief(number * MS, 20_000), true));
+        (1..=20).for_each(|number| cycles.take(&brief(40 * MS + number * (nap_ns + 27_000), 20_000), true));
+        cycles.end(7, 40 * MS + 20 * (nap_ns + 27_000) + 30_000);
+        cycles.finish(|_| 0).next().unwrap().1.silent_ns / MS
+    };
+    assert_eq!(silent_ms(MS), 20);
+    // Of a loop that has left its grid and sleeps for what is left of its period.
+    assert_eq!(silent_ms(MS - 27_000 - 4_000), 0);
+}
+
+#[test]
+fn a_period_whose_timer_is_a_little_beside_the_last_point_of_the_grid_passed() {
+    let mut cycles = Cycles::new(MS);
+    (1..=40).filter(|number| *number != 20).for_each(|number| cycles.take(&brief(number * MS, 20_000), true));
+    cycles.take(&brief(41 * MS + 3_000, 20_000), true);
+    let found = cycles.finish(|_| 0).next().unwrap().1;
+    assert_eq!((found.cycles, found.periods, found.asleep), (40, 41, 1), "{found:?}");
+}
+
+#[test]
+fn where_cycles_end_as_soon_as_they_begin_a_sleep_of_a_period_is_as_any_other() {
+    // What is left of the period looks like all of it, and one timer in three is 5 us beside the grid.
+    let mut cycles = Cycles::new(MS);
+    for number in 1..=90 {
+        let beside_ns = if number % 3 == 0 { 5_000 } else { 0 };
+        cycles.take(&brief(number * MS + beside_ns, 5_000), true);
+    }
+    let found = cycles.finish(|_| 0).next().unwrap().1;
+    assert_eq!((found.own_cycles(), found.waits, found.overrun_count().exact()), (90, 0, Some(0)), "{found:?}");
+}
+
+#[test]
+fn a_sleep_until_a_later_point_of_the_grid_is_a_planned_pause() {
+    let mut cycles = Cycles::new(5 * MS);
+    let mut due_ns = MS;
+    for number in 0..400 {
+        let work_ns = Some(30_000);
+        cycles.take(&Wakeup { tid: 7, expected_ns: due_ns, total_ns: 30_000, work_ns, ..Wakeup::default() }, true);
+        due_ns += if number % 40 == 20 { 25 * MS } else { 5 * MS };
+    }
+    let found = cycles.finish(|_| 0).next().unwrap().1;
+    assert_eq!((found.own_cycles(), found.waits, found.longest_paused_ns), (400, 0, 0), "{found:?}");
+    assert_eq!((found.overrun_count().exact(), found.longest_ns), (Some(0), 60_000), "{found:?}");
+}
+
 /// A loop of 1 ms that works when the recording ends, at 40 ms.
 #[test]
 fn of_a_cycle_that_goes_on_as_the_recording_ends_it_is_not_known_how_long_it_takes() {
@@ -476,6 +569,55 @@ fn a_handler_of_a_signal_may_have_run_within_a_cycle() {
     let mut sleeps = signals(31, 100);
     sleeps.splice(20..20, [(50_500_000, 20_000, Woken::Timer)]);
     assert_eq!(signalled_ms(Woken::Signal, &sleeps, None), 0);
+}
+
+#[test]
+fn what_wakes_a_loop_that_waits_for_its_timers_does_not_show_that_it_goes_on() {
+    // Messages, broadcasts or signals of other threads, as often as its timers woke it before.
+    let woken = |from: u64, until: u64, woken: Woken| (from..until).map(move |ms| (ms * MS, 20_000, woken));
+    for other in [Woken::Other, Woken::Device] {
+        let hangs: Vec<_> = woken(31, 55, other).collect();
+        let count = with_an_end(Woken::Timer, &hangs, None);
+        assert_eq!((count.silent_ns / MS, count.unended_ns / MS), (70, 70), "{other:?}: {count:?}");
+        assert!(count.own_cycles() <= 30 && count.is_partly_seen(), "{other:?}: {count:?}");
+        let goes_on: Vec<_> = hangs.into_iter().chain(woken(55, 100, Woken::Timer)).collect();
+        let count = with_an_end(Woken::Timer, &goes_on, None);
+        // What came meanwhile is part of a stretch that may be one cycle.
+        assert_eq!((count.silent_ns, count.longest_ns / MS), (0, 24), "{other:?}: {count:?}");
+    }
+    let once = with_an_end(Woken::Timer, &woken(31, 32, Woken::Other).collect::<Vec<_>>(), Some(32 * MS));
+    assert_eq!(once.silent_ns, 0, "{once:?}");
+}
+
+/// A loop of 1 ms that one thread wakes forty times, another one so many times, and the first twenty times again.
+fn with_other_wakers(others: u64, goes_on: bool) -> CycleCount {
+    let mut cycles = Cycles::new(MS);
+    let last = 40 + others + if goes_on { 20 } else { 0 };
+    for number in 1..=last {
+        let by = u32::from((41..=40 + others).contains(&number));
+        let wakeup = Wakeup { woken_by: Some(by), ..wakeup(number * MS, Some(100_000)) };
+        cycles.take_woken(&wakeup, Woken::Other);
+    }
+    cycles.within(MS / 2, (last + 1) * MS);
+    cycles.finish(|_| 0).next().unwrap().1
+}
+
+#[test]
+fn while_another_thread_than_usual_wakes_a_loop_a_cycle_may_go_on() {
+    let usual = with_other_wakers(0, true);
+    assert_eq!((usual.waits, usual.own_cycles(), usual.silent_ns), (0, 60, 0), "{usual:?}");
+    for others in [10, 60] {
+        let found = with_other_wakers(others, true);
+        let overruns = found.overrun_count();
+        assert_eq!((found.waits, found.own_cycles(), found.silent_ns), (others, 60, 0), "{found:?}");
+        assert!(found.longest_waited_ns > others * MS && found.longest_ns < MS, "{found:?}");
+        assert!(overruns.least == 0 && overruns.most >= others && overruns.may_be_more_cycles, "{overruns:?}");
+        let hangs = with_other_wakers(others, false);
+        assert_eq!((hangs.silent_ns / MS, hangs.own_cycles()), (others + 1, 40), "{hangs:?}");
+    }
+    // One or two of its wakeups by another thread are none of more than two periods.
+    let once = with_other_wakers(1, true);
+    assert_eq!((once.waits, once.own_cycles(), once.silent_ns), (0, 61, 0), "{once:?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn judged(loops: &LoopCycles, limit_us: u64) -> (Option<bool>, String) {
 #[test]
 fn what_may_be_waits_within_cycles_keeps_no_limit() {
     let waits = CycleCount { waits: 20, longest_waited_ns: 900_000, ..CycleCount::default() };
-    let within = " 20 wakeups came at other times than usual: they begin cycles of their own, or end waits within cycles that then took up to";
+    let within = " 20 wakeups came at other times or from others than usual: they begin cycles of their own, or end waits within cycles that then took up to";
     assert_eq!(
         loops(waits).verdict(),
         format!("No cycle of at least 180 took longer than 1.00 ms; the longest took 600 us.{within} 900 us.")
@@ -38,7 +38,7 @@ fn what_may_be_waits_within_cycles_keeps_no_limit() {
         judged(&longer, 1_600),
         (
             None,
-            " The limit on the cycles cannot be judged: a cycle took 1.70 ms if wakeups at other times than usual ended waits within it."
+            " The limit on the cycles cannot be judged: a cycle took 1.70 ms if wakeups at other times or from others than usual ended waits within it."
                 .to_owned()
         )
     );
@@ -138,7 +138,7 @@ fn a_loop_that_was_seen_no_more_before_the_recording_ended_keeps_no_limit() {
     );
     hung.by_name.get_mut("arm fifo:80").unwrap().silent_ns = 3_130_000_000;
     let begins = "arm fifo:80 may have hung: its loop was not seen to go on after the cycle that was due 3.13 s before its thread ended. That cycle had not ended, \
-                  the next was kept from its CPU, or the loop had stopped.";
+                  the next was kept from its CPU, or the loop had stopped or goes on by other wakeups than before.";
     assert_eq!(hung.may_have_hung().as_deref(), Some(begins));
     assert_eq!(hung.verdict(), "No cycle of 87 that were seen took longer than 1.00 ms; the longest took 900 us.");
     assert!(hung.section().lead.starts_with(begins), "{}", hung.section().lead);

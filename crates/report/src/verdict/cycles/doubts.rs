@@ -34,7 +34,7 @@ pub(super) fn waits(rows: &[(&str, &CycleCount)]) -> String {
         waits => {
             let longest_ns = rows.iter().map(|(_, count)| count.longest_waited_ns).max().unwrap_or(0);
             format!(
-                " {} came at other times than usual: they begin cycles of their own, or end waits within cycles that then took up to {}.",
+                " {} came at other times or from others than usual: they begin cycles of their own, or end waits within cycles that then took up to {}.",
                 counted(waits, "wakeup"),
                 format_ns(longest_ns)
             )
