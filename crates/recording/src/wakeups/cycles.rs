@@ -422,4 +422,8 @@ impl Cycles {
 }
 
 #[cfg(test)]
+mod end_tests;
+#[cfg(test)]
+mod sleep_tests;
+#[cfg(test)]
 mod tests;
