@@ -14,7 +14,7 @@ use begin::is_left_out;
 use pairs::{median, spent};
 use punctual_kernel::scheduling::allowed_cpus;
 use punctual_kernel::{bpf, clock};
-use punctual_probe::eventlog::EventLog;
+use punctual_probe::eventlog::{EventLog, IfRefused};
 use punctual_recording::{Directory, EventClass, LogWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -67,7 +67,7 @@ fn main() {
 fn logging(classes: &[EventClass], work: impl FnOnce() + Send) -> (u64, u64, f64, u64) {
     let directory = tempfile::tempdir().expect("a directory");
     let mut writer = LogWriter::create(&Directory::make(directory.path()).expect("a directory")).expect("a writer");
-    let mut log = EventLog::start(classes, None).expect("the log starts");
+    let mut log = EventLog::start(classes, IfRefused::Fail, None).expect("the log starts");
     let before_ns = clock::thread_cpu_ns();
     let worked = AtomicBool::new(false);
     std::thread::scope(|scope| {

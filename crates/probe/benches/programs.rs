@@ -19,7 +19,7 @@ use begin::is_left_out;
 use punctual_kernel::bpf::{self, LoadedObject, run_statistics};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
 use punctual_kernel::scheduling::Scheduling;
-use punctual_probe::eventlog::EventLog;
+use punctual_probe::eventlog::{EventLog, IfRefused};
 use punctual_probe::recorder::FlightRecorder;
 use punctual_probe::terminal::TerminalWatch;
 use punctual_probe::{Programs, Selection, StageTracer, Via};
@@ -186,7 +186,7 @@ fn following(selection: &Selection) -> Box<dyn Instrument> {
 }
 
 fn logging(classes: &[EventClass]) -> Box<dyn Instrument> {
-    Box::new(EventLog::start(classes, None).expect("the log starts"))
+    Box::new(EventLog::start(classes, IfRefused::Fail, None).expect("the log starts"))
 }
 
 impl Instrument for LoadedObject {

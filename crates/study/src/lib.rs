@@ -43,5 +43,5 @@ pub use error::StudyError;
 pub use late_events::{LateEvents, late_events};
 pub use load_run::{LoadRun, run_load};
 pub use loaded::{local_machine, record_under, record_under_watched};
-pub use log::{LogPlan, LogProgress, log_events};
+pub use log::{IfRefused, LogPlan, LogProgress, log_events};
 pub use running::GettingReady;

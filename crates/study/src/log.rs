@@ -6,6 +6,7 @@ use punctual_kernel::scheduling::{self, Eager};
 use punctual_kernel::{clock, host};
 use punctual_load::Load;
 use punctual_probe::eventlog::EventLog;
+pub use punctual_probe::eventlog::IfRefused;
 use punctual_probe::{RunError, Step};
 use punctual_recording::episode::EventKind;
 use punctual_recording::{
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 pub struct LogPlan {
     /// What is logged.
     pub classes: Vec<EventClass>,
+    /// What becomes of the log if the kernel refuses some of them.
+    pub if_refused: IfRefused,
     /// How long, ns; `None` for as long as the command runs.
     pub duration_ns: Option<u64>,
     /// The directory to write.
@@ -96,7 +99,7 @@ pub fn log_events(
             running.push(Running::start(&beside, limit, None, getting_ready)?);
         }
         let eager = Eager::begin();
-        let events = EventLog::start(&plan.classes, plan.duration_ns).map_err(RunError::from)?;
+        let events = EventLog::start(&plan.classes, plan.if_refused, plan.duration_ns).map_err(RunError::from)?;
         drop(eager);
         running.iter_mut().for_each(|running: &mut Running<'_>| running.begin(events.started_ns()));
         if !program.is_none() {

@@ -34,6 +34,9 @@ pub(crate) struct LogRecordArguments {
     pub(crate) duration: Option<u64>,
     /// What to log: sched, irq, softirq, timer, work, fault, lock, futex, process, mark; the default is all of these
     /// except fault, lock and futex
+    ///
+    /// A class named here that this kernel refuses is an error. Of `all` and of the default it is left out, and a note
+    /// says so.
     #[arg(long, value_name = "CLASS,...", default_value = "default", value_parser = classes)]
     pub(crate) events: Classes,
     /// The recording to write [default: log-DATE-TIME.punctual in the current directory]
@@ -92,12 +95,20 @@ pub(crate) struct LogShowArguments {
 
 /// Classes of events, as one value.
 #[derive(Debug, Clone)]
-pub(crate) struct Classes(pub(crate) Vec<EventClass>);
+pub(crate) struct Classes {
+    pub(crate) list: Vec<EventClass>,
+    /// Whether the user named each of them, and so wants each.
+    pub(crate) by_name: bool,
+}
+
+/// Words for several classes, of which some may not be to be had.
+const SEVERAL: [&str; 2] = ["all", "default"];
 
 fn classes(text: &str) -> Result<Classes, String> {
-    EventClass::parse_list(text).map(Classes).map_err(|wrong| {
+    let by_name = !text.split(',').any(|word| SEVERAL.contains(&word.trim()));
+    EventClass::parse_list(text).map(|list| Classes { list, by_name }).map_err(|wrong| {
         let names = EventClass::CHOICES.map(EventClass::name);
-        let is_known = |word: &&str| names.contains(word) || ["all", "default"].contains(word);
+        let is_known = |word: &&str| names.contains(word) || SEVERAL.contains(word);
         let unknown = text.split(',').map(str::trim).find(|word| !is_known(word));
         with_nearest(&wrong, unknown.unwrap_or(text), &names)
     })

@@ -15,7 +15,7 @@ use punctual_report::log::lines::{CSV_HEADER, csv_line, line};
 use punctual_report::log::trace::LogTrace;
 use punctual_report::log::{EventRow, HeaderAnswer, LogAnswer, LogPictures, LogReport, LogSummary, log_page, text};
 use punctual_report::{after_log, after_log_show, next_text};
-use punctual_study::{LogPlan, LogProgress, log_events};
+use punctual_study::{IfRefused, LogPlan, LogProgress, log_events};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,8 @@ fn record(arguments: &LogRecordArguments, output: Output) -> anyhow::Result<u8> 
     super::artifacts::check_page(arguments.html.as_ref())?;
     let default = if arguments.program.is_empty() { Some(DEFAULT_NS) } else { None };
     let plan = LogPlan {
-        classes: arguments.events.0.clone(),
+        classes: arguments.events.list.clone(),
+        if_refused: if arguments.events.by_name { IfRefused::Fail } else { IfRefused::LeaveOut },
         duration_ns: arguments.duration.or(default),
         output: arguments.output.clone().unwrap_or_else(|| super::fresh_name("log-", ".punctual")),
         command_line: super::command_line(),
@@ -190,7 +191,7 @@ impl Filter<'_> {
         arguments.from.is_none_or(|from| after >= from)
             && arguments.to.is_none_or(|to| after <= to)
             && arguments.cpu.as_ref().is_none_or(|cpus| is_hole || cpus.0.contains(&event.cpu))
-            && arguments.events.as_ref().is_none_or(|classes| in_class(&classes.0))
+            && arguments.events.as_ref().is_none_or(|classes| in_class(&classes.list))
             && (is_hole || self.concerns(row))
     }
 

@@ -241,7 +241,7 @@ fn four_capabilities_do_for_measuring_in_full() {
     let output = with(CAPABILITIES, &nobody, &[&record[..], &["a.punctual"]].concat());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let answer = json(&output);
-    let fallbacks = answer["fallbacks"].to_string();
+    let fallbacks = answer["provenance"]["fallbacks"].to_string();
     for full in ["normal priority", "only the total", "memory is not locked"] {
         assert!(!fallbacks.contains(full), "{full}: {fallbacks}");
     }
@@ -370,6 +370,17 @@ fn a_log_of_page_faults_says_what_it_takes_where_performance_events_are_denied()
     assert!(hint.starts_with("hint: "), "{said}");
     assert!(["perf_event_open", "perf_event_paranoid=2"].iter().any(|remedy| hint.contains(remedy)), "{said}");
     assert!(!nobody.directory().join("faults.punctual").exists(), "a recording of nothing was left");
+
+    // Nobody named the class here: the others are logged, and what is not logged is said.
+    let output = run(&["log", "-q", "-D", "300ms", "--events", "all", "--json", "-o", "all.punctual"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let answer = json(&output);
+    let chosen: Vec<&str> = answer["chosen"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let fallbacks = answer["provenance"]["fallbacks"].as_array().unwrap();
+    let is_said = |note: &Value| note == "not logged: events of the class fault: Permission denied";
+    assert!(fallbacks.iter().any(is_said), "{answer}");
+    assert!(chosen.contains(&"sched") && !chosen.contains(&"fault"), "{chosen:?}");
+
     let row = &json(&run(&["capabilities", "--json", "event log"]))["capabilities"][0];
     assert!(row["detail"].as_str().unwrap().contains("without events of the class fault"), "{row}");
     assert!(row["available"] == "limited" && hint.ends_with(row["remedy"].as_str().unwrap()), "{row}");

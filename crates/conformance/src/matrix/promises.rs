@@ -108,7 +108,10 @@ fn unsaid(line: &Value, said: &str) -> Option<String> {
         return None;
     }
     let missing = line["missing"].as_array().filter(|missing| !missing.is_empty());
-    let Some(missing) = missing else { return Some(text(&line["detail"]).to_owned()) };
+    let Some(missing) = missing else {
+        let detail = text(&line["detail"]);
+        return (!detail.contains(NOT_ASKED)).then(|| detail.to_owned());
+    };
     let asked = missing.iter().filter(|missing| !text(&missing["blind"]).starts_with(NOT_ASKED));
     asked.map(|missing| text(&missing["what"])).find(|what| !said.contains(*what)).map(str::to_owned)
 }
@@ -160,6 +163,7 @@ mod tests {
             line("recorder", "limited", &[lack]),
             line("log", "limited", &[("the tracepoint `y`", "events of the class fault")]),
             line("samples", "limited", &[]),
+            json!({ "name": "denied", "available": "limited", "detail": "without events of the class fault (denied)", "missing": [] }),
         ];
         let fault =
             |name: &str, verdict: Verdict, said: &str| super::fault(&row(&[name], false), &lines, &verdict, said);
@@ -169,6 +173,7 @@ mod tests {
         assert!(unsaid.contains("limited (the tracepoint `x`)"), "{unsaid}");
         assert_eq!(fault("recorder", Verdict::Degraded, ""), None);
         assert_eq!(fault("log", right(), ""), None);
+        assert_eq!(fault("denied", right(), ""), None);
         assert!(fault("samples", right(), "in words").is_some() && fault("samples", Verdict::Degraded, "").is_none());
         assert!(fault("recorder", Verdict::Refused, "").is_some());
     }

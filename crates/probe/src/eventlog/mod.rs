@@ -18,4 +18,4 @@ mod session;
 pub use mark_trial::{Tried, try_marks};
 #[cfg(test)]
 pub(crate) use programs::OBJECT as RECORDER_OF_LOG;
-pub use session::EventLog;
+pub use session::{EventLog, IfRefused};

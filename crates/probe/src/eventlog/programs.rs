@@ -1,8 +1,9 @@
 //! The programs of the event log, by class.
 
 use super::rings::Written;
-use crate::recorder::performance_events::count_faults;
+use crate::recorder::performance_events::{count_faults, try_fault_counts};
 use crate::recorder::programs::{configuration, is_cost_known};
+use crate::shared::left_out::lacking;
 use punctual_kernel::bpf::{self, LeftOut, LoadedObject};
 use punctual_kernel::features::{Feature, LARGE_PROGRAMS, explain};
 use punctual_kernel::{Refused, cpus};
@@ -43,13 +44,72 @@ fn load(classes: &[EventClass]) -> Result<(LoadedObject, usize, bool), Refused> 
     let sizes = [("rings", possible as u32)];
     let object = LoadedObject::load_chosen("log", OBJECT, Some(&configuration), &sizes, &chosen)
         .map_err(|refused| explain(refused, NEEDED))?;
+    classes.iter().try_for_each(|class| refuse_if_empty(*class, &object))?;
     Ok((object, possible, places.nesting.is_known()))
 }
 
-/// Loads the programs of a class and unloads them again; returns those that this kernel has no place for, or refused.
-pub(crate) fn try_out(class: EventClass) -> Result<Vec<LeftOut>, Refused> {
+/// A class all of whose programs were left out would give a log without events.
+fn refuse_if_empty(class: EventClass, object: &LoadedObject) -> Result<(), Refused> {
+    let left_out: Vec<LeftOut> =
+        object.left_out().into_iter().filter(|one| class_of(&one.program) == Some(class)).collect();
+    let is_loaded = |name: &str| class_of(name) == Some(class) && left_out.iter().all(|one| one.program != name);
+    if !needs_programs(class) || object.programs().iter().any(|(name, _)| is_loaded(name)) {
+        return Ok(());
+    }
+    let doing = format!("logging {}", events_of(class));
+    Err(match lacking(&left_out).into_iter().next() {
+        Some(lack) => Refused::lacking(doing, lack.so_blind_for("")),
+        None => Refused::because(doing, "this kernel has no place for any of its programs"),
+    })
+}
+
+/// Loads the programs of a class and unloads them again, with what they take beside; returns those that this kernel has
+/// no place for, or refused.
+fn try_out(class: EventClass) -> Result<Vec<LeftOut>, Refused> {
     let left_out = load(&[class])?.0.left_out();
+    if class == EventClass::Fault {
+        try_fault_counts()?;
+    }
     Ok(left_out.into_iter().filter(|one| class_of(&one.program) == Some(class)).collect())
+}
+
+/// What came of trying classes one by one.
+#[derive(Default)]
+pub(crate) struct AtHand {
+    /// Those that can be logged here.
+    pub(crate) had: Vec<EventClass>,
+    /// Their programs that this kernel has no place for, or refused.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// The others, and why.
+    pub(crate) refused: Vec<(EventClass, Refused)>,
+}
+
+impl AtHand {
+    /// Tries each of these.
+    pub(crate) fn of(classes: &[EventClass]) -> AtHand {
+        let mut tried = AtHand::default();
+        for &class in classes {
+            let outcome = if needs_programs(class) { try_out(class) } else { Ok(Vec::new()) };
+            match outcome {
+                Ok(left_out) => {
+                    tried.had.push(class);
+                    tried.left_out.extend(left_out);
+                }
+                Err(refused) => tried.refused.push((class, refused)),
+            }
+        }
+        tried
+    }
+}
+
+/// What a result without a class cannot see.
+pub(crate) fn events_of(class: EventClass) -> String {
+    format!("events of the class {}", class.name())
+}
+
+/// Marks come from the programs themselves.
+fn needs_programs(class: EventClass) -> bool {
+    !matches!(class, EventClass::Mark | EventClass::Dropped)
 }
 
 /// The programs in the kernel; they leave it when this is dropped.
@@ -68,8 +128,7 @@ pub(super) struct LogPrograms {
 impl LogPrograms {
     /// Loads and attaches those of some classes; `None` if none of them needs any.
     pub(super) fn start(classes: &[EventClass], cpus: &[u32]) -> Result<Option<LogPrograms>, Refused> {
-        let is_needed = |class: &EventClass| !matches!(class, EventClass::Mark | EventClass::Dropped);
-        if !classes.iter().any(is_needed) {
+        if !classes.iter().any(|class| needs_programs(*class)) {
             return Ok(None);
         }
         if classes.contains(&EventClass::Futex) && !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {

@@ -3,7 +3,7 @@
 use super::marks::{MarkLosses, Marks};
 use super::merge::{MAX_SPARE, Merger, Noted};
 use super::names::Names;
-use super::programs::LogPrograms;
+use super::programs::{AtHand, LogPrograms, events_of};
 use super::reader::{Batch, NICE, QUEUE, Reader, Shared, Sources};
 use super::rings::{LogRings, dropped};
 use crate::shared::left_out::blind_without;
@@ -41,6 +41,15 @@ pub struct EventLog {
     document: LogDocument,
     cpu_before_ns: u64,
     left_behind: LeftBehind,
+}
+
+/// What becomes of a log of classes of which the kernel refuses some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfRefused {
+    /// It is not begun.
+    Fail,
+    /// It is made without them, and says so.
+    LeaveOut,
 }
 
 /// What was read, and not handed on because the log was about to end.
@@ -93,6 +102,24 @@ fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes
     }
 }
 
+/// Starts the programs of those classes that can be had here, and leaves out and notes the others.
+fn start_what_is_to_be_had(
+    classes: &mut Vec<EventClass>,
+    cpus: &[u32],
+    notes: &mut Vec<String>,
+) -> Result<Option<LogPrograms>, Refused> {
+    let tried = AtHand::of(classes);
+    if tried.had.iter().any(|class| *class != EventClass::Mark) {
+        *classes = tried.had;
+        let unseen = tried
+            .refused
+            .iter()
+            .map(|(class, refused)| format!("not logged: {}: {}", events_of(*class), refused.reason));
+        notes.extend(unseen);
+    }
+    LogPrograms::start(classes, cpus)
+}
+
 /// Opens both ways in which marks come, says where programs can put them, and what was not to be had.
 fn take_marks(cpus: &[u32], sources: &mut Sources, notes: &mut Vec<String>, ways: &mut Vec<String>) {
     let (marks, refused) = Marks::start(cpus.last().map_or(1, |cpu| cpu + 1));
@@ -120,13 +147,19 @@ impl EventLog {
     /// leave the kernel, whatever the caller is doing; nothing later is logged.
     ///
     /// # Errors
-    /// What the kernel refused. Marks that cannot be taken are no error: see [`EventLog::notes`].
-    pub fn start(classes: &[EventClass], duration_ns: Option<u64>) -> Result<EventLog, Refused> {
+    /// What the kernel refused. Marks that cannot be taken are no error, nor are classes that may be left out unless
+    /// nothing is left: see [`EventLog::notes`].
+    pub fn start(classes: &[EventClass], refused: IfRefused, duration_ns: Option<u64>) -> Result<EventLog, Refused> {
         let _getting_ready = GettingReady::begin();
         let cpus = cpus::online();
         let (mut notes, mut ways) = (Vec::new(), Vec::new());
         let mut sources = Sources { rings: None, marks: None, trace: None };
-        let programs = LogPrograms::start(classes, &cpus)?;
+        let mut classes = classes.to_vec();
+        let programs = match LogPrograms::start(&classes, &cpus) {
+            Err(_) if refused == IfRefused::LeaveOut => start_what_is_to_be_had(&mut classes, &cpus, &mut notes),
+            started => started,
+        }?;
+        let classes = classes.as_slice();
         if let Some(programs) = &programs {
             note_what_is_not_logged(programs, classes, &mut notes);
         }

@@ -1,12 +1,13 @@
 //! What in this crate needs BPF programs, to be tried out one by one: each is loaded, and unloaded again.
 
+use crate::eventlog::programs::{AtHand, events_of};
 use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
 use crate::{eventlog, followed, idle, recorder, terminal, toolkit};
 use punctual_kernel::bpf::LeftOut;
 use punctual_kernel::features::{MIN_KERNEL, first_with};
-use punctual_kernel::{Found, Missing, Refused, Trial};
+use punctual_kernel::{Found, Refused, Trial};
 use punctual_recording::EventClass;
 
 /// All of them, in the order in which a user meets them.
@@ -65,34 +66,22 @@ fn flight_recorder() -> Result<Found, Refused> {
 
 /// Each class of events by itself: those that are not to be had are what the log lacks.
 fn event_log() -> Result<Found, Refused> {
-    let (mut missing, mut refusal, mut had) = (Vec::new(), None, 0);
-    for class in EventClass::CHOICES.into_iter().filter(|class| *class != EventClass::Mark) {
-        match eventlog::programs::try_out(class) {
-            Ok(left_out) => {
-                had += 1;
-                missing.extend(lacking(&left_out));
-            }
-            Err(refused) => {
-                let blind = format!("events of the class {}", class.name());
-                let lack = refused.missing.as_deref().cloned();
-                let lack = lack.unwrap_or_else(|| Missing::new(&refused.reason, None));
-                missing.push(lack.so_blind_for(blind));
-                refusal = Some(refused);
-            }
+    let needs_programs = |class: &EventClass| *class != EventClass::Mark;
+    let mut tried = AtHand::of(&EventClass::CHOICES.into_iter().filter(needs_programs).collect::<Vec<_>>());
+    if tried.had.is_empty()
+        && let Some((_, refused)) = tried.refused.pop()
+    {
+        return Err(refused);
+    }
+    let (mut missing, mut denied) = (lacking(&tried.left_out), Vec::new());
+    for (class, refused) in tried.refused {
+        match refused.missing {
+            Some(lack) => missing.push(lack.so_blind_for(events_of(class))),
+            None => denied.push((format!("{} ({})", events_of(class), refused.reason), refused.remedy)),
         }
     }
-    match refusal {
-        Some(refused) if had == 0 => Err(refused),
-        _ => Ok(with_page_faults(Found::loads(missing))),
-    }
-}
-
-/// The class of page faults takes counts of them beside its programs: where those are denied, it is refused.
-fn with_page_faults(found: Found) -> Found {
-    match recorder::performance_events::try_fault_counts() {
-        Ok(()) => found,
-        Err(refused) => found.without(&format!("events of the class fault ({})", refused.reason), refused.remedy),
-    }
+    let found = Found::loads(missing);
+    Ok(denied.into_iter().fold(found, |found, (what, remedy)| found.without(&what, remedy)))
 }
 
 fn loads(left_out: Vec<LeftOut>) -> Result<Found, Refused> {
