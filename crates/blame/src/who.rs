@@ -13,8 +13,8 @@ pub(crate) const THREAD: &str = " (thread ";
 /// answer or for the next request.
 pub const ANSWER_OR_REQUEST: &str = "a wait for an answer or for the next request";
 
-/// What follows the name of the timer, for [`Kind::Sleep`](crate::Kind::Sleep), where the late thread had woken whoever asked before it slept, and woke
-/// nobody afterwards: that may have been the answer.
+/// What follows the name, for [`Kind::Sleep`](crate::Kind::Sleep) of the timer and for [`Kind::Own`](crate::Kind::Own) of the thread, where the late thread had woken
+/// whoever asked before it slept or worked, and woke nobody afterwards: that may have been the answer.
 pub(crate) const MAYBE_AFTER_ANSWER: &str = ", maybe after the answer";
 
 /// What follows it where the late thread may be the one that asks, by a connection that its program accepted: then it sleeps until it asks again.
@@ -55,7 +55,7 @@ impl Who {
         }
     }
 
-    /// Whether it is a timer until which the late thread slept when it may have answered already.
+    /// Whether it is a timer until which the late thread slept, or the thread itself, when it may have answered already.
     pub fn is_maybe_after_answer(&self) -> bool {
         self.name().ends_with(MAYBE_AFTER_ANSWER)
     }

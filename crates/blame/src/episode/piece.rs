@@ -48,7 +48,8 @@ pub fn is_not_told(kind: Kind, who: &Who) -> bool {
     match kind {
         Kind::Unknown => who.name() == ANSWER_OR_REQUEST,
         Kind::Sleep => who.is_maybe_in_no_request(),
-        Kind::Stopped | Kind::Own => who.is_maybe_without_request(),
+        Kind::Own => who.is_maybe_without_request() || who.is_maybe_after_answer(),
+        Kind::Stopped => who.is_maybe_without_request(),
         _ => false,
     }
 }

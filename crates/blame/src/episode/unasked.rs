@@ -26,7 +26,7 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
 }
 
 /// Cuts the piece in two within which this time lies.
-fn cut(pieces: &mut Vec<Piece>, at_ns: u64) {
+pub(super) fn cut(pieces: &mut Vec<Piece>, at_ns: u64) {
     let is_around = |piece: &Piece| piece.start_ns < at_ns && at_ns < piece.start_ns.saturating_add(piece.ns);
     let Some(position) = pieces.iter().position(is_around) else { return };
     let piece = &mut pieces[position];

@@ -67,3 +67,69 @@ fn a_sleep_after_whoever_asked_was_woken_may_come_after_the_answer() {
     }
     assert_eq!(cases, 21);
 }
+
+/// An answer to whoever does not wait for it wakes nobody.
+#[test]
+fn a_sleep_of_one_that_was_asked_by_a_connection_and_woke_nobody_may_come_after_the_answer() {
+    let store = STORE.0;
+    let mut cases = 0;
+    for way in [Way::Tcp, Way::Pipe] {
+        for (is_asked_for, before, afterwards, expected) in [
+            (true, &[][..], &[][..], true),
+            (true, &[], &[CLIENT.0], false),
+            (true, &[store], &[], false),
+            (false, &[], &[], false),
+        ] {
+            let mut episode = slept(way, before, afterwards);
+            episode.is_asked_for = is_asked_for;
+            let found = parts(&episode);
+            let sleep = found.iter().find(|part| part.kind == Kind::Sleep).expect("it slept");
+            let case = format!("{way:?} {is_asked_for} {before:?} {afterwards:?}: {sleep:?}");
+            assert_eq!(sleep.who.is_maybe_after_answer(), expected, "{case}");
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 8);
+}
+
+/// Somebody asks at 1,000 us. The late thread works until 5,000 us, and wakes these meanwhile.
+fn worked(way: Way, told: &[(u64, u32)]) -> Episode {
+    let mut story = Story::new(CLIENT, 5_000);
+    (story.episode.stage, story.episode.is_asked_for) = (Stage::Request, true);
+    wakes(&mut story, 1_000, way, 3);
+    story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+    for (at_us, tid) in told {
+        tells(&mut story, *at_us, way, *tid);
+    }
+    story.switch(5_000, IDLE, WAITS, 0);
+    story.episode
+}
+
+#[test]
+fn what_a_server_works_after_whoever_asked_was_woken_in_time_may_come_after_the_answer() {
+    let (client, store) = (CLIENT.0, STORE.0);
+    let mut cases = 0;
+    for way in [Way::Tcp, Way::Pipe] {
+        for (is_asked_for, told, threshold_us, since_us, what) in [
+            (true, &[(1_500, client)][..], 2_000, Some(1_500), "it answers, and works on"),
+            (true, &[(1_200, store), (1_500, client)], 2_000, Some(1_500), "it tells another one first"),
+            (true, &[(1_500, client), (2_500, client)], 2_000, Some(2_500), "an answer of two parts"),
+            (true, &[(4_500, client)], 2_000, None, "the answer was late"),
+            (true, &[(1_500, client), (4_500, store)], 2_000, None, "another one may hand on the answer"),
+            (true, &[(1_500, store)], 2_000, None, "whoever asked has no answer yet"),
+            (true, &[], 2_000, None, "nobody is woken"),
+            (true, &[(1_500, client)], 3_900, None, "it is late with the rest of the answer alone, if at all"),
+            (false, &[(1_500, client)], 2_000, None, "what woke it may have been an answer"),
+        ] {
+            let mut episode = worked(way, told);
+            (episode.threshold_ns, episode.is_asked_for) = (threshold_us * 1_000, is_asked_for);
+            let found = parts(&episode);
+            let after: u64 = found.iter().filter(|part| part.who.is_maybe_after_answer()).map(|part| part.ns).sum();
+            let expected_ns: u64 = since_us.map_or(0, |since_us: u64| (5_000 - since_us) * 1_000);
+            assert!(expected_ns.abs_diff(after) < 5_000, "{what} by {way:?}: {found:?}");
+            assert!(found.iter().all(|part| part.kind == Kind::Own || !part.who.is_maybe_after_answer()));
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 18);
+}

@@ -45,6 +45,17 @@ pub(crate) struct Ender {
     pub(crate) is_of_its_program: bool,
 }
 
+/// Whom the late thread has woken within its request.
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    /// When it last woke anybody, ns; when the request began, if it woke nobody.
+    pub(crate) last_ns: u64,
+    /// Whether it has woken whoever asked.
+    pub(crate) has_answered: bool,
+    /// Whether that one asked by a connection that the late thread's program accepted.
+    pub(crate) by_connection: bool,
+}
+
 /// What the late thread waited for, as far as its call tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitedFor {
@@ -135,8 +146,8 @@ impl Classifier<'_> {
         }
     }
 
-    /// When the late thread last woke anybody within its request, ns, if it has woken whoever asked, which is the thread that woke it first.
-    pub(crate) fn last_told_ns(&self) -> Option<u64> {
+    /// When the late thread may have answered, if it has woken whoever asked, which is the thread that woke it first, or nobody.
+    pub(crate) fn told(&self) -> Option<Told> {
         let Subject { tid, start_ns, end_ns, .. } = self.subject;
         let first = waking(self.episode, &self.subject).map(|index| &self.episode.events[index])?;
         let End::By(asker) = self.direct_end(first) else { return None };
@@ -149,7 +160,13 @@ impl Classifier<'_> {
             last_ns = last_ns.max(Some(event.at_ns));
             has_answered |= event.value == u64::from(asker);
         }
-        last_ns.filter(|_| has_answered)
+        let by_connection = self.episode.is_asked_for || reads(first, &self.episode.accepted);
+        let may_be_unseen = last_ns.is_none() && by_connection;
+        (has_answered || may_be_unseen).then_some(Told {
+            last_ns: last_ns.unwrap_or(start_ns),
+            has_answered,
+            by_connection,
+        })
     }
 
     /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
