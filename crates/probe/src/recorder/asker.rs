@@ -14,11 +14,11 @@ impl Thread {
             return;
         }
         let is_read = matches!(call, Some(Call::Read | Call::Poll));
-        if is_by_timer || !is_read || self.has_accepted || self.is_unclear(place) {
+        if is_by_timer || !is_read || self.is_unclear(place) {
             return;
         }
         self.who_asks.waited(place, self.since_ns, stretch.expected_ns);
-        let is_asked = self.asked.contains(&place) && self.who_asks.is_asked_at(place);
+        let is_asked = !self.has_accepted && self.asked.contains(&place) && self.who_asks.is_asked_at(place);
         if is_asked && self.accepted.is_empty() && !self.lengths.have_a_period() {
             // What else comes there may be an answer.
             self.mixed.insert(place);
@@ -33,6 +33,26 @@ impl Thread {
             return may_be_asked && !self.has_accepted && self.who_asks.may_be_asked(open.longest);
         }
         // One that was made for a connection serves by it.
-        open.has_slept && !self.is_made && self.pauses.are_too_few()
+        let may_ask_after =
+            || !self.mixed.contains(&open.place) && self.who_asks.may_ask_after(open.slept_ns, open.place);
+        let may_pause = || self.pauses.are_too_few() || self.may_be_a_collector() || may_ask_after();
+        open.slept_ns > 0 && !self.is_made && may_pause()
+    }
+
+    /// Takes in what it has waited for at a place.
+    pub(super) fn note_collecting(&mut self, place: u32, call: Option<Call>) {
+        if self.accepted.contains(&place) {
+            self.collects.waited(call, self.has_more_connections);
+        }
+    }
+
+    /// Whether it asks by what its program accepted, one connection after the other.
+    pub(super) fn is_a_collector(&self) -> bool {
+        self.collects.is_seen()
+    }
+
+    /// Whether it may be too early to tell.
+    pub(super) fn may_be_a_collector(&self) -> bool {
+        self.collects.may_be()
     }
 }

@@ -6,7 +6,7 @@ use punctual_recording::episode::Call;
 impl Thread {
     /// Whether it was seen to wait for one of its connections in the midst of what it does for another.
     pub(super) fn asks_by_accepted(&self) -> bool {
-        self.turns.are_taken() || self.returns.are_seen()
+        self.turns.are_taken() || self.returns.are_seen() || self.is_a_collector()
     }
 
     /// Whether it may ask by what its program accepted.

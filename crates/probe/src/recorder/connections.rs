@@ -90,6 +90,8 @@ struct Program {
     accepts: bool,
     /// The end of the first look that saw them, ns, and the beginning of the last one.
     looked_ns: Option<(u64, u64)>,
+    /// Whether it was last seen with more connections that it had accepted than threads.
+    has_more_connections: bool,
     /// Whether the last look could not tell them.
     is_untold: bool,
     /// When they were asked for last, ns.
@@ -167,6 +169,16 @@ impl Programs {
     /// The same look saw where somebody listens, by descriptors of local sockets.
     pub(super) fn saw_paths(&mut self, process: u32, paths: BTreeMap<u32, String>) {
         self.of(process).paths = paths;
+    }
+
+    /// The same look counted those that it accepted, and its threads.
+    pub(super) fn saw_accepted(&mut self, process: u32, accepted: usize, threads: usize) {
+        self.of(process).has_more_connections = accepted > threads && threads > 0;
+    }
+
+    /// Whether a program has accepted more connections than it has threads to read them.
+    pub(super) fn has_more_connections(&self, process: u32) -> bool {
+        self.by_process.get(&process).is_some_and(|program| program.has_more_connections)
     }
 
     /// A look at one of a program's threads did not succeed: it ended, if others were looked at before, or none may be looked at.

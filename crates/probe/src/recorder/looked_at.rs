@@ -4,12 +4,41 @@ use super::connections::{Sight, WaitedFor};
 use super::late_wakeup::Connections;
 use super::requests::{Requests, Thread};
 use super::sources::{ACCEPTED, Source};
+use super::stretches::Stretch;
 use punctual_recording::episode::Call;
 
 /// One thread is looked at in this many of its waits at most.
 pub(super) const MAX_LOOKS_AT_ONE: u8 = 64;
 
 impl Thread {
+    /// What a look at a wait says about its place, now that the wait is over; and which socket it was for, if it told.
+    pub(super) fn learn(&mut self, place: u32, stretch: &Stretch) -> Option<u64> {
+        let seen = self.seen.take_if(|seen| seen.is_decided_by(stretch.expected_ns));
+        let seen = seen.filter(|seen| self.since_ns <= seen.begun_ns && seen.over_ns < stretch.expected_ns);
+        match seen.map(|seen| seen.awaited) {
+            Some(WaitedFor::Request) => self.accepts(place),
+            // Of a program that accepts connections, they are among those.
+            Some(awaited @ (WaitedFor::Either | WaitedFor::Several))
+                if awaited == WaitedFor::Either || self.has_accepted =>
+            {
+                self.mixed.insert(place);
+                self.accepts(place);
+            }
+            Some(WaitedFor::Answer) => {
+                self.asked.insert(place);
+            }
+            Some(awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several)) => {
+                let places = if awaited == WaitedFor::Unclear { &mut self.unclear } else { &mut self.unclear_several };
+                if (awaited == WaitedFor::Unclear || !self.has_accepted) && places.insert(place) {
+                    self.unclear_waits = None;
+                    self.open.iter_mut().for_each(|open| open.unclear_waits = None);
+                }
+            }
+            Some(WaitedFor::Either) | None => {}
+        }
+        seen.and_then(|seen| seen.socket)
+    }
+
     /// Whether a look at what it waits for may tell more about its requests.
     fn is_open(&self) -> bool {
         let tells = |call| matches!(call, Some(Call::Read | Call::Connect | Call::Poll));

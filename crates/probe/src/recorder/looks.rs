@@ -12,7 +12,7 @@ use punctual_kernel::clock;
 use punctual_kernel::scheduling::{Scheduling, set_scheduling};
 use punctual_kernel::unix_peers::UnixPeers;
 use punctual_recording::Stage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -69,16 +69,29 @@ struct Seen {
 #[derive(Debug, Clone)]
 enum Listing {
     NotAsked,
-    /// There are too many descriptors, or it took too long to find them in long tables; whether those that were looked at show that the program
-    /// accepts connections.
-    TooMany {
-        accepts: bool,
-    },
+    /// There are too many descriptors, or it took too long to find them in long tables; those that were looked at.
+    TooMany(Found),
     Of(Found),
 }
 
-/// What was found of them and, by descriptors of local sockets, the paths at which somebody listens.
-type Found = (Vec<Connection>, BTreeMap<u32, String>);
+/// What was found of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Found {
+    connections: Vec<Connection>,
+    /// By descriptors of local sockets, the paths at which somebody listens.
+    paths: BTreeMap<u32, String>,
+    /// Those that the program accepted: not where it listens.
+    accepted: BTreeSet<u64>,
+    /// How many threads it has; 0: not known.
+    threads: usize,
+}
+
+impl Found {
+    /// Whether they show that the program accepts connections.
+    fn accepts(&self) -> bool {
+        self.connections.iter().any(|one| one.brings == WaitedFor::Request)
+    }
+}
 
 impl Looks {
     /// For requests; in a PID namespace `/proc` knows threads by other numbers.
@@ -141,10 +154,14 @@ impl Looks {
                 }
                 match connections {
                     Listing::NotAsked => {}
-                    Listing::TooMany { accepts } => requests.programs.saw_too_many(process, accepts),
-                    Listing::Of((found, paths)) => {
-                        requests.programs.saw(process, (begun_ns, over_ns), &found);
-                        requests.programs.saw_paths(process, paths);
+                    Listing::TooMany(found) => {
+                        requests.programs.saw_too_many(process, found.accepts());
+                        requests.programs.saw_accepted(process, found.accepted.len(), found.threads);
+                    }
+                    Listing::Of(found) => {
+                        requests.programs.saw(process, (begun_ns, over_ns), &found.connections);
+                        requests.programs.saw_accepted(process, found.accepted.len(), found.threads);
+                        requests.programs.saw_paths(process, found.paths);
                     }
                 }
             }
@@ -212,11 +229,17 @@ fn look_at(Look { tid, process, lists }: Look, peers: Option<&UnixPeers>) -> Opt
 /// The connections of a thread's program of which it is known what comes by them, unless there are too many, or it takes longer to find them in
 /// long tables than `is_over` allows.
 fn listing(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool) -> Listing {
-    let mut found = Found::default();
+    let stat = std::fs::read_to_string(format!("{directory}/stat")).unwrap_or_default();
+    let mut found = Found { threads: threads(&stat).unwrap_or(0), ..Found::default() };
     match list(directory, tables, is_over, &mut found) {
         Some(()) => Listing::Of(found),
-        None => Listing::TooMany { accepts: found.0.iter().any(|one| one.brings == WaitedFor::Request) },
+        None => Listing::TooMany(found),
     }
+}
+
+/// How many threads a process has, as `/proc/TID/stat` tells. The name in it may be anything.
+fn threads(stat: &str) -> Option<usize> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(17)?.parse().ok()
 }
 
 /// Adds them one after the other; `None` if it does not get to the last.
@@ -230,9 +253,11 @@ fn list(directory: &str, tables: &Tables<'_>, is_over: impl Fn() -> bool, found:
         }
         let link = link(&format!("{directory}/fd/{descriptor}"));
         let Some(inode) = link.as_deref().and_then(inode) else { continue };
-        if let Some(((brings, path), inode)) = tables.brings(inode).zip(inode.parse().ok()) {
-            found.0.push(Connection { descriptor, inode, brings });
-            found.1.extend(path.map(|path| (descriptor, path)));
+        if let Some(((brings, path), number)) = tables.brings(inode).zip(inode.parse().ok()) {
+            let is_accepted = brings == WaitedFor::Request && !tables.listens(inode);
+            found.accepted.extend(is_accepted.then_some(number));
+            found.connections.push(Connection { descriptor, inode: number, brings });
+            found.paths.extend(path.map(|path| (descriptor, path)));
         }
     }
     Some(())
@@ -252,6 +277,15 @@ mod tests {
         assert_eq!(list("/proc/self", &tables, || true, &mut found), None);
         assert_eq!(list("/proc/self", &tables, || false, &mut found), Some(()));
         assert_eq!(found, Found::default(), "tables that are not known tell nothing");
+    }
+
+    #[test]
+    fn a_process_tells_how_many_threads_it_has() {
+        let before = "S 1 1 1 0 -1 4194560 1 0 0 0 1 2 0 0 20 0";
+        assert_eq!(threads(&format!("7 (a) b (c)) {before} 12 0 5 6 7")), Some(12));
+        assert_eq!([threads(""), threads("7 (a) S 1")], [None, None]);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(threads(&own) >= Some(1), "{own}");
     }
 
     fn none() -> Looks {

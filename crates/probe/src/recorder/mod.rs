@@ -35,6 +35,7 @@ mod behind;
 mod bounded_channel;
 mod budget;
 mod called_back;
+mod collects;
 mod connections;
 mod counter_sampling;
 mod cut;

@@ -7,9 +7,10 @@ use punctual_recording::episode::Call;
 
 impl Thread {
     /// Whether it waits for what comes by connections that its program accepted, and sets out by nothing else. One that keeps a clock, or pauses for
-    /// differently long each time, may have asked for that: whoever it asked may answer by a connection of its own.
+    /// differently long each time, may have asked for that: whoever it asked may answer by a connection of its own. So may a collector.
     pub(super) fn is_a_server(&self) -> bool {
-        (!self.accepted.is_empty() || self.is_made) && !self.lengths.keep_a_clock() && !self.pauses.may_ask_after()
+        let may_ask = self.lengths.keep_a_clock() || self.pauses.may_ask_after() || self.is_a_collector();
+        (!self.accepted.is_empty() || self.is_made) && !may_ask
     }
 
     /// Whether a thread that sleeps at a place, or whose wait there a timer ended, does so within its requests: it waits elsewhere for those.

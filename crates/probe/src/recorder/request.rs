@@ -73,8 +73,8 @@ pub(super) struct Open {
     pub(super) has_waited: bool,
     /// How long the longest of those was, ns, and where.
     pub(super) longest: (u64, u32),
-    /// Whether its thread has slept within it.
-    pub(super) has_slept: bool,
+    /// How long its thread's longest sleep within it was, ns; 0: it has not slept.
+    pub(super) slept_ns: u64,
     /// Since when it waits, ns, if nothing says that this ends the request.
     pub(super) waits_since: Option<u64>,
     /// Whether it begins with the end of a sleep, or whatever else a timer ends, or would if its loop were not behind.
@@ -88,9 +88,9 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// A wait within it is over: a sleep within the work, or not; for others, for so long, ns, and where, or only until a timer; for an answer, or not.
-    pub(super) fn note_wait(&mut self, sleeps: bool, waited: Option<(u64, u32)>, for_answer: bool) {
-        self.has_slept |= sleeps;
+    /// A wait within it is over: a sleep within the work, of so long, ns, or 0; for others, for so long, ns, and where, or only until a timer; for an answer, or not.
+    pub(super) fn note_wait(&mut self, slept_ns: u64, waited: Option<(u64, u32)>, for_answer: bool) {
+        self.slept_ns = self.slept_ns.max(slept_ns);
         if let Some(waited) = waited {
             self.known.waits_for_answers &= for_answer;
             self.has_waited = true;

@@ -10,7 +10,8 @@
 
 use super::asks::Asks;
 use super::behind::Usual;
-use super::connections::{Programs, Sight, WaitedFor};
+use super::collects::Collects;
+use super::connections::{Programs, Sight};
 use super::cut::Cut;
 use super::in_vain::InVain;
 use super::pauses::Pauses;
@@ -65,6 +66,8 @@ pub(super) struct Thread {
     pub(super) turns: Turns,
     /// Whether it goes back to a connection that it had before it accepted another.
     pub(super) returns: Returns,
+    /// Whether it asks one after the other of those whose connections its program accepted.
+    pub(super) collects: Collects,
     /// How many of its requests count as sure since somebody asked.
     sure_asked: u64,
     /// How many do since a timer of its own began them, as its clock did.
@@ -86,9 +89,9 @@ pub(super) struct Thread {
     /// Where it waits for answers, or for requests.
     pub(super) unclear: BTreeSet<u32>,
     /// Where it waits for one of several things of which nothing tells who asks by them, in a program that accepts no connections.
-    unclear_several: BTreeSet<u32>,
+    pub(super) unclear_several: BTreeSet<u32>,
     /// How often the last request did that a timer began, if at all, ...
-    unclear_waits: Option<u32>,
+    pub(super) unclear_waits: Option<u32>,
     /// ... and whether that was not always the same: whoever has a period asks as often each time.
     varies: bool,
     /// Where else it waits for what comes by a connection or the like: there it may get its requests.
@@ -103,6 +106,8 @@ pub(super) struct Thread {
     pub(super) process: u32,
     /// ... and whether that accepts some, ...
     pub(super) has_accepted: bool,
+    /// ... or more of them than it has threads, ...
+    pub(super) has_more_connections: bool,
     /// ... or was seen to have none.
     accepted_none: bool,
 }
@@ -132,6 +137,7 @@ impl Requests {
         thread.process = stretch.process;
         thread.has_accepted = self.programs.has_accepted(stretch.process);
         thread.accepted_none = self.programs.accepted_none(stretch.process);
+        thread.has_more_connections = self.programs.has_more_connections(stretch.process);
         thread.note_wait(stretch);
         let not_sure = u64::from(thread.ended_out_of_step(stretch));
         let before = thread.end_of_wait(stretch, &mut self.cut);
@@ -237,34 +243,6 @@ impl Thread {
         self.source.is_some_and(|source| source.place == place || is_another(source))
     }
 
-    /// What a look at a wait says about its place, now that the wait is over; and which socket it was for, if it told.
-    fn learn(&mut self, place: u32, stretch: &Stretch) -> Option<u64> {
-        let seen = self.seen.take_if(|seen| seen.is_decided_by(stretch.expected_ns));
-        let seen = seen.filter(|seen| self.since_ns <= seen.begun_ns && seen.over_ns < stretch.expected_ns);
-        match seen.map(|seen| seen.awaited) {
-            Some(WaitedFor::Request) => self.accepts(place),
-            // Of a program that accepts connections, they are among those.
-            Some(awaited @ (WaitedFor::Either | WaitedFor::Several))
-                if awaited == WaitedFor::Either || self.has_accepted =>
-            {
-                self.mixed.insert(place);
-                self.accepts(place);
-            }
-            Some(WaitedFor::Answer) => {
-                self.asked.insert(place);
-            }
-            Some(awaited @ (WaitedFor::Unclear | WaitedFor::UnclearSet | WaitedFor::Several)) => {
-                let places = if awaited == WaitedFor::Unclear { &mut self.unclear } else { &mut self.unclear_several };
-                if (awaited == WaitedFor::Unclear || !self.has_accepted) && places.insert(place) {
-                    self.unclear_waits = None;
-                    self.open.iter_mut().for_each(|open| open.unclear_waits = None);
-                }
-            }
-            Some(WaitedFor::Either) | None => {}
-        }
-        seen.and_then(|seen| seen.socket)
-    }
-
     /// Whether nothing tells who asks by what it waits for at a place.
     pub(super) fn is_unclear(&self, place: u32) -> bool {
         self.unclear.contains(&place) || self.unclear_several.contains(&place) && !self.has_accepted
@@ -298,6 +276,7 @@ impl Thread {
         let socket = self.learn(place, stretch);
         self.note_return(place, call, socket);
         self.turns.waited(place, call, self.accepted.contains(&place));
+        self.note_collecting(place, call);
         self.note_other(place, call);
         self.note_who_asks(place, call, stretch);
         self.note_sleep(place, call, stretch);
@@ -351,7 +330,8 @@ impl Thread {
         let sleeps = is_within && call == Some(Call::Sleep);
         if let Some(open) = &mut self.open {
             let waited_ns = stretch.expected_ns.saturating_sub(until_ns);
-            open.note_wait(is_within, (!sleeps).then_some((waited_ns, place)), self.asked.contains(&place));
+            let slept_ns = if is_within { waited_ns.max(1) } else { 0 };
+            open.note_wait(slept_ns, (!sleeps).then_some((waited_ns, place)), self.asked.contains(&place));
         }
         if let Some(open) = self.open.take_if(|open| open.waits >= MAX_WAITS) {
             cut.give_up(open.expected_ns, stretch.expected_ns);

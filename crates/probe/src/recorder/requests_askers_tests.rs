@@ -141,14 +141,79 @@ fn the_first_pauses_between_what_comes_by_an_accepted_connection_may_be_those_of
                 None => stretch(&mut play, come_ns, EndedBy::Thread, waits(IDLE, Call::Read)),
             }
         }
-        let long = play.over.iter().zip(&play.known).filter(|((from_ns, to_ns), _)| to_ns - from_ns > 6 * MS);
+        let long = play.over.iter().zip(&play.known).filter(|((from_ns, to_ns), _)| to_ns - from_ns > 5 * MS);
         long.map(|(_, known)| (known.asker_unknown, known.is_asked_for, known.is_bounded)).collect::<Vec<_>>()
     };
     let (maybe, surely) = ((true, false, false), (false, true, true));
     let pauses = read(|round| Some(7 + round * 5 % 23));
     assert!(pauses.len() >= 4 && pauses.iter().take(4).all(|told| *told == maybe), "{pauses:?}");
-    let each = read(|_| Some(20));
-    assert_eq!((each[0], &each[1..]), (maybe, &[surely; 7][..]), "as long each time");
-    let some = read(|round| (round > 3).then_some(9 + round * 5 % 23));
+    assert_eq!(read(|_| Some(20)), [maybe; 8], "as long each time, as a collector pauses whose agent answers sooner");
+    let each = read(|_| Some(6));
+    assert_eq!((each[0], &each[1..]), (maybe, &[surely; 7][..]), "what comes takes longer than half of that");
+    let some = read(|round| (round > 3).then_some(5 + round % 2));
     assert_eq!(some, [surely; 4], "it went on without a sleep before");
+}
+
+/// A collector whose agents have connected to it: it asks so many in each round, and pauses for 15 ms, or for 0, after that; or a server that sleeps in every so manieth request of its
+/// only client. What comes takes this long, ms, and the program has so many connections that it accepted, and so many threads.
+fn rounds(awaited: WaitedFor, often: u64, took_ms: u64, (accepted, threads): (usize, usize), pause_ms: u64) -> Play {
+    let mut play = Play::default();
+    stretch(&mut play, MS, EndedBy::Thread, waits(IDLE, Call::Read));
+    let client = Connection { descriptor: 4, inode: 100, brings: WaitedFor::Request };
+    play.requests.saw_connections(TID, (play.now, play.now + 1), &[client]);
+    play.requests.programs.saw_accepted(PROCESS, accepted, threads);
+    for round in 0..20 {
+        for question in 0..often {
+            if (round, question) == (0, 0) {
+                seen(&mut play, awaited);
+            }
+            let answered_ns = play.now + took_ms * MS + strays_ns(round);
+            let pauses = question + 1 == often && pause_ms > 0;
+            let then = if pauses { waits(OTHER, Call::Sleep) } else { waits(IDLE, Call::Read) };
+            stretch(&mut play, answered_ns, EndedBy::Thread, then);
+        }
+        if pause_ms > 0 {
+            let woken_ns = play.now + pause_ms * MS;
+            stretch(&mut play, woken_ns, EndedBy::Timer, waits(IDLE, Call::Read));
+        }
+    }
+    play
+}
+
+/// Of requests that hold a pause, whether it is unknown who asks.
+fn paused(play: &Play) -> Vec<bool> {
+    let long =
+        play.over.iter().zip(&play.known).filter(|((from_ns, to_ns), _)| (15..17).contains(&((to_ns - from_ns) / MS)));
+    long.map(|(_, known)| known.asker_unknown).collect()
+}
+
+#[test]
+fn a_pause_between_rounds_makes_no_request_of_a_collector_late_for_certain() {
+    for often in [1, 3] {
+        let collects = rounds(WaitedFor::Request, often, 20, (3, 1), 15);
+        assert!(paused(&collects).iter().all(|unknown| *unknown), "{often} {:?}", collects.over);
+        let apart = collects.over[collects.over.len() - 16..].windows(2).map(|pair| pair[1].0 - pair[0].1);
+        assert!(apart.eq([15 * MS; 15]), "the pauses are in none: {:?}", collects.over);
+        assert!(collects.known.iter().rev().take(16).all(|known| known.may_be_part && !known.is_sure()));
+        for connections in [(1, 1), (3, 3)] {
+            let serves = paused(&rounds(WaitedFor::Request, often, 20, connections, 15));
+            assert!(serves.len() >= 18 && serves[1..].iter().all(|unknown| !unknown), "{often} {serves:?}");
+            let either = paused(&rounds(WaitedFor::Request, often, 2, connections, 15));
+            assert!(either.len() >= 18 && either.iter().all(|unknown| *unknown), "it may ask: {often} {either:?}");
+            let serves = paused(&rounds(WaitedFor::Either, often, 2, connections, 15));
+            assert!(serves.len() >= 18 && serves[1..].iter().all(|unknown| !unknown), "a loop: {often} {serves:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_that_a_collector_reads_is_surely_a_request() {
+    let sure = |connections| {
+        let play = rounds(WaitedFor::Request, 3, 2, connections, 0);
+        let sure = play.known.iter().filter(|known| known.is_sure()).count() as u64;
+        (play.known.len(), sure - play.requests.not_sure_after_all())
+    };
+    assert_eq!(sure((3, 1)).1, 0);
+    let (all, surely) = sure((1, 1));
+    assert!(all > 50 && surely > 50, "{surely} of {all}");
 }

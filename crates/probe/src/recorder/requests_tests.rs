@@ -1,5 +1,5 @@
 use super::*;
-use crate::recorder::connections::Connection;
+use crate::recorder::connections::{Connection, WaitedFor};
 use crate::recorder::late_wakeup::Connections;
 use crate::recorder::looked_at::MAX_LOOKS_AT_ONE;
 

@@ -113,7 +113,7 @@ fn a_sleep_between_two_answers_is_no_part_of_a_request_where_it_is_another_each_
             if round == 0 {
                 seen(&mut play);
             }
-            stretch(&mut play, 3 * MS + round * MS / 3, EndedBy::Thread, waits(OTHER, Call::Sleep));
+            stretch(&mut play, 11 * MS + round * MS / 3, EndedBy::Thread, waits(OTHER, Call::Sleep));
             stretch(&mut play, pause_ns(round), EndedBy::Timer, waits(IDLE, Call::Read));
         }
         let last = &play.over[play.over.len() - 10..];

@@ -78,6 +78,12 @@ impl<'a> Tables<'a> {
         Some((brings, None))
     }
 
+    /// Whether somebody may connect to it.
+    pub(super) fn listens(&self, inode: &str) -> bool {
+        let of_unix = self.unix().is_some_and(|table| listens(table, inode, 6, UNIX_LISTENS));
+        of_unix || self.tcp().is_some_and(|table| listens(table, inode, 9, TCP_LISTENS))
+    }
+
     /// A local socket without a path whose other end was accepted has asked for the connection: it brings answers.
     fn answers(&self, inode: &str) -> Option<(WaitedFor, String)> {
         let peers = self.peers.filter(|_| self.has_no_path(inode))?;

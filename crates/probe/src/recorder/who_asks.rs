@@ -8,7 +8,8 @@
 //!   requests waits differently often from one sleep to the next; and it mostly waits for as long as whoever asks it pauses.
 //! * What comes in steps of a clock whatever the thread does meanwhile is no answer ([`super::arrivals`]).
 //!
-//! Where none of these does, it is not known which it is.
+//! Where none of these does, it is not known which it is. Nor is it of whoever accepted the connection, and sleeps between what comes by it: a collector pauses
+//! between its rounds, and asks one whose connection it accepted as often in each. If what comes mostly comes sooner than the thread sleeps, it may be answers.
 
 use super::arrivals::Arrivals;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,6 +30,8 @@ const MAX_WAITS: usize = 15;
 const TO_LONG: usize = 3;
 /// ... were longer than this part of it.
 const OF_USUAL: u64 = 4;
+/// What comes mostly in less than this part of the time that a thread sleeps may be answers to what it asks after that.
+const OF_PAUSE: u64 = 2;
 /// So many places are told apart at most.
 const MAX_PLACES: usize = 16;
 
@@ -68,6 +71,11 @@ impl Waits {
         let as_long = self.lengths_ns.iter().filter(|other| other.saturating_mul(OF_USUAL) >= ns).count();
         as_long * TO_LONG >= self.lengths_ns.len()
     }
+
+    /// Whether most of them took less than this, ns.
+    fn are_mostly_below(&self, ns: u64) -> bool {
+        self.lengths_ns.iter().filter(|length| **length < ns).count() * 2 > self.lengths_ns.len()
+    }
 }
 
 impl WhoAsks {
@@ -101,6 +109,14 @@ impl WhoAsks {
     pub(super) fn may_be_asked(&self, (longest_ns, place): (u64, u32)) -> bool {
         let is_as_often = self.counted >= MIN_SEEN && self.other.saturating_mul(TO_OTHERS) <= self.counted;
         !is_as_often || self.places.get(&place).is_none_or(|waits| waits.is_usual(longest_ns))
+    }
+
+    /// Whether it may be the one that asks where it slept for so long, ns, after what came at a place by a connection that its program accepted: it waits about as
+    /// often between its sleeps, as far as that was seen, and mostly for less long than it sleeps.
+    pub(super) fn may_ask_after(&self, slept_ns: u64, place: u32) -> bool {
+        let is_another_number = self.counted >= MIN_SEEN && self.other.saturating_mul(TO_OTHERS) > self.counted;
+        let waits = self.places.get(&place).filter(|_| !is_another_number);
+        waits.is_some_and(|waits| waits.are_mostly_below(slept_ns / OF_PAUSE))
     }
 
     /// Whether it was ever seen to wait for what it reads.
@@ -175,6 +191,29 @@ mod tests {
             ),
         ] {
             assert_eq!(may_be_asked(waits), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn whoever_sleeps_for_longer_than_it_waits_and_waits_as_often_each_time_may_ask() {
+        for (waits, expected, what) in [
+            (&[&[1][..], &[1], &[12], &[1], &[1]][..], true, "a collector of one agent that is slow now and then"),
+            (&[&[1, 1, 1], &[1, 5, 1], &[12, 1, 1], &[1, 1, 1]], true, "of one that it asks thrice"),
+            (&[&[1]], true, "too few"),
+            (&[&[20], &[18], &[25], &[20]], false, "a server whose client pauses"),
+            (&[&[20, 18, 22], &[19, 20, 21], &[25, 20, 18]], false, "the same, and it sleeps in every third request"),
+            (&[&[1], &[1, 1, 1, 1, 1], &[1, 1], &[1], &[1, 1, 1, 1]], false, "a server that sleeps in some requests"),
+        ] {
+            let (mut found, mut now_ns) = (WhoAsks::default(), 0);
+            for waits in waits {
+                for ms in *waits {
+                    found.waited(PLACE, now_ns, now_ns + ms * MS);
+                    now_ns += ms * MS;
+                }
+                found.slept();
+            }
+            assert_eq!(found.may_ask_after(15 * MS, PLACE), expected, "{what}");
+            assert!(!found.may_ask_after(15 * MS, PLACE + 1), "it never waited there");
         }
     }
 
