@@ -11,8 +11,8 @@ use punctual_recording::Stage;
 
 /// Tells the late thread's own sleeps apart that come after it last woke anybody, if it has woken whoever asked: that may have been the answer, or only
 /// a part of it. As long as it wakes somebody afterwards, a sleep may hold up the answer. If it woke nobody at all, whoever asked did not wait when the answer came, and
-/// that may have been before a sleep or after it. If somebody asked by a connection and was woken in time, what the thread works from then on may come after the
-/// answer, too.
+/// that may have been before a sleep or after it. If whoever asked waited to read and was woken in time, what the thread works from then on may come after the answer,
+/// too: whoever waits for a word may have waited for a lock.
 pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut Vec<Piece>) {
     let is_request = subject.stage == Stage::Request && subject.is_due;
     if !is_request || !pieces.iter().any(|piece| is_own_sleep(piece) || piece.kind == Kind::Own) {
@@ -21,8 +21,8 @@ pub(super) fn set_apart(shared: &Shared<'_>, subject: Subject<'_>, pieces: &mut 
     let classifier = Classifier::new(shared, subject);
     let Some(told) = classifier.told() else { return };
     let threshold_ns = shared.episode.threshold_ns;
-    let is_in_time = told.has_answered && told.last_ns.saturating_sub(subject.start_ns) <= threshold_ns;
-    let works_on = is_in_time && told.by_connection && subject.end_ns.saturating_sub(told.last_ns) > threshold_ns;
+    let is_in_time = told.was_read && told.last_ns.saturating_sub(subject.start_ns) <= threshold_ns;
+    let works_on = is_in_time && subject.end_ns.saturating_sub(told.last_ns) > threshold_ns;
     if works_on {
         cut(pieces, told.last_ns);
     }

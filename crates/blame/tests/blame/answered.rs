@@ -95,7 +95,7 @@ fn a_sleep_of_one_that_was_asked_by_a_connection_and_woke_nobody_may_come_after_
 /// Somebody asks at 1,000 us. The late thread works until 5,000 us, and wakes these meanwhile.
 fn worked(way: Way, told: &[(u64, u32)]) -> Episode {
     let mut story = Story::new(CLIENT, 5_000);
-    (story.episode.stage, story.episode.is_asked_for) = (Stage::Request, true);
+    story.episode.stage = Stage::Request;
     wakes(&mut story, 1_000, way, 3);
     story.switch(1_010, VICTIM_RUNS, WAITS, 1);
     for (at_us, tid) in told {
@@ -109,27 +109,42 @@ fn worked(way: Way, told: &[(u64, u32)]) -> Episode {
 fn what_a_server_works_after_whoever_asked_was_woken_in_time_may_come_after_the_answer() {
     let (client, store) = (CLIENT.0, STORE.0);
     let mut cases = 0;
-    for way in [Way::Tcp, Way::Pipe] {
-        for (is_asked_for, told, threshold_us, since_us, what) in [
-            (true, &[(1_500, client)][..], 2_000, Some(1_500), "it answers, and works on"),
-            (true, &[(1_200, store), (1_500, client)], 2_000, Some(1_500), "it tells another one first"),
-            (true, &[(1_500, client), (2_500, client)], 2_000, Some(2_500), "an answer of two parts"),
-            (true, &[(4_500, client)], 2_000, None, "the answer was late"),
-            (true, &[(1_500, client), (4_500, store)], 2_000, None, "another one may hand on the answer"),
-            (true, &[(1_500, store)], 2_000, None, "whoever asked has no answer yet"),
-            (true, &[], 2_000, None, "nobody is woken"),
-            (true, &[(1_500, client)], 3_900, None, "it is late with the rest of the answer alone, if at all"),
-            (false, &[(1_500, client)], 2_000, None, "what woke it may have been an answer"),
+    for way in [Way::Tcp, Way::Pipe, Way::Queue] {
+        for (told, threshold_us, since_us, what) in [
+            (&[(1_500, client)][..], 2_000, Some(1_500), "it answers, and works on"),
+            (&[(1_200, store), (1_500, client)], 2_000, Some(1_500), "it tells another one first"),
+            (&[(1_500, client), (2_500, client)], 2_000, Some(2_500), "an answer of two parts"),
+            (&[(4_500, client)], 2_000, None, "the answer was late"),
+            (&[(1_500, client), (4_500, store)], 2_000, None, "another one may hand on the answer"),
+            (&[(1_500, store)], 2_000, None, "whoever asked has no answer yet"),
+            (&[], 2_000, None, "nobody is woken"),
+            (&[(1_500, client)], 3_900, None, "it is late with the rest of the answer alone, if at all"),
         ] {
             let mut episode = worked(way, told);
-            (episode.threshold_ns, episode.is_asked_for) = (threshold_us * 1_000, is_asked_for);
+            episode.threshold_ns = threshold_us * 1_000;
             let found = parts(&episode);
             let after: u64 = found.iter().filter(|part| part.who.is_maybe_after_answer()).map(|part| part.ns).sum();
+            // By a queue, whoever hands on what is to be done need not wait for that.
+            let since_us = since_us.filter(|_| way != Way::Queue);
             let expected_ns: u64 = since_us.map_or(0, |since_us: u64| (5_000 - since_us) * 1_000);
             assert!(expected_ns.abs_diff(after) < 5_000, "{what} by {way:?}: {found:?}");
             assert!(found.iter().all(|part| part.kind == Kind::Own || !part.who.is_maybe_after_answer()));
             cases += 1;
         }
     }
-    assert_eq!(cases, 18);
+    assert_eq!(cases, 24);
+}
+
+/// A pipe that is read has room again: that wakes whoever waited to write, and is no answer.
+#[test]
+fn whoever_waited_to_write_was_not_answered() {
+    for (sleeper, expected) in [(Call::Read, true), (Call::Poll, true), (Call::Write, false)] {
+        let mut episode = worked(Way::Pipe, &[(1_500, CLIENT.0)]);
+        episode.threshold_ns = 2_000_000;
+        for event in episode.events.iter_mut().filter(|event| event.at_ns == 1_500_000) {
+            event.extra = WaitEnd { sleeper, ..READ }.bits() | 120;
+        }
+        let found = parts(&episode);
+        assert_eq!(found.iter().any(|part| part.who.is_maybe_after_answer()), expected, "{sleeper:?}: {found:?}");
+    }
 }

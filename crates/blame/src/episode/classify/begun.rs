@@ -50,10 +50,8 @@ pub(crate) struct Ender {
 pub(crate) struct Told {
     /// When it last woke anybody, ns; when the request began, if it woke nobody.
     pub(crate) last_ns: u64,
-    /// Whether it has woken whoever asked.
-    pub(crate) has_answered: bool,
-    /// Whether that one asked by a connection that the late thread's program accepted.
-    pub(crate) by_connection: bool,
+    /// Whether it read what whoever asked has written, and has woken that one, which waited to read.
+    pub(crate) was_read: bool,
 }
 
 /// What the late thread waited for, as far as its call tells.
@@ -155,18 +153,16 @@ impl Classifier<'_> {
             let is_within = start_ns <= event.at_ns && event.at_ns <= end_ns;
             event.kind == EventKind::Waking && is_within && teller(event) == Some(tid)
         };
-        let (mut last_ns, mut has_answered) = (None, false);
+        let (mut last_ns, mut has_answered, mut was_read) = (None, false, false);
         for event in self.episode.events.iter().filter(is_told) {
             last_ns = last_ns.max(Some(event.at_ns));
             has_answered |= event.value == u64::from(asker);
+            was_read |= event.value == u64::from(asker) && reads_on(event);
         }
-        let by_connection = self.episode.is_asked_for || reads(first, &self.episode.accepted);
-        let may_be_unseen = last_ns.is_none() && by_connection;
-        (has_answered || may_be_unseen).then_some(Told {
-            last_ns: last_ns.unwrap_or(start_ns),
-            has_answered,
-            by_connection,
-        })
+        let is_asked_for = self.episode.is_asked_for || reads(first, &self.episode.accepted);
+        let may_be_unseen = last_ns.is_none() && is_asked_for;
+        let last_ns = last_ns.unwrap_or(start_ns);
+        (has_answered || may_be_unseen).then_some(Told { last_ns, was_read: was_read && reads_on(first) })
     }
 
     /// See [`Episode::may_sleep_within`](punctual_recording::Episode::may_sleep_within).
@@ -259,6 +255,11 @@ fn polls(woken_by: &Event) -> bool {
 /// Whether the woken thread waited for what comes by a descriptor, or for a connection.
 fn may_read(woken_by: &Event) -> bool {
     woken_by.wait_end().is_some_and(|end| matches!(end.sleeper, Call::Read | Call::Connect | Call::Poll))
+}
+
+/// Whether the woken thread waited for what comes by one descriptor, or by any of several.
+fn reads_on(woken_by: &Event) -> bool {
+    woken_by.wait_end().is_some_and(|end| matches!(end.sleeper, Call::Read | Call::Poll))
 }
 
 /// Whether the woken thread read one of these descriptors.
