@@ -62,9 +62,11 @@ fn a_recording_to_which_nothing_comes_says_what_its_thread_does() {
     assert!(is_told, "{all:?}");
 }
 
-/// The program that a thread becomes runs under the id of the process's first thread.
+/// The program that a thread becomes runs under the id of the process's first thread. That one waits for the interpreter's
+/// lock meanwhile, and by default a timer wakes it from that every 5 ms, as from a sleep.
 const BECOMES: &str = "\
 import os, sys, threading
+sys.setswitchinterval(60)
 print('here', flush=True)
 sys.stdin.read(1)
 words = [sys.executable, '-c', sys.argv[1], '200', '0.002', 'sleeper-e']

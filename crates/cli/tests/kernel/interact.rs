@@ -2,7 +2,7 @@
 //! each input's largest part must be that thing, by kind and name, and as long as the log says.
 
 use crate::requires;
-use crate::support::interact::{done, example, script};
+use crate::support::interact::{done, example, in_memory, script};
 use crate::support::interact_truth::{KEYS, Tally, judge, judge_by_1996, judge_over_time};
 use crate::support::{self, code, json, run, stderr, stdout};
 use punctual_recording::{
@@ -27,8 +27,8 @@ fn each_input_was_waited_for_because_of_what_the_program_did() {
     requires!("interact truth", "terminal", "flight recorder", "kernel's thread ids", "unshifted clock");
     let (mut tally, mut blinks) = (Tally::default(), 0);
     for _ in support::attempts(MAX_RUNS) {
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let (log, script_file) = (directory.path().join("log"), directory.path().join("truth.toml"));
+        let (directory, memory) = (tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), in_memory());
+        let (log, script_file) = (memory.path().join("log"), directory.path().join("truth.toml"));
         std::fs::write(&script_file, script(KEYS.iter().map(|(key, _)| *key), KEYS.len() * ROUNDS)).unwrap();
         let (program, log_word) = (example("interact_truth").display().to_string(), log.display().to_string());
         let scratch = directory.path().display().to_string();

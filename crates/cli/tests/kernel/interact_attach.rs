@@ -1,7 +1,7 @@
 //! `punctual interact --attach`: it watches a program at somebody's terminal while a typist in another process uses it.
 
 use crate::requires;
-use crate::support::interact::{done, example};
+use crate::support::interact::{done, example, in_memory};
 use crate::support::interact_truth::{KEYS, Tally, judge};
 use crate::support::{self, code, json, run, start, stderr, stdout, wait_until};
 use punctual_kernel::pseudo_terminal::PseudoTerminal;
@@ -60,10 +60,9 @@ fn wait_for_one(terminal: &PseudoTerminal) {
 /// Types at a watched program, ends it, and returns the findings about its inputs. `None`, with a word, if the program had
 /// not handled the typed keys after a while, because others keep the disk busy, or if the recorder had no CPU to begin or
 /// to read all there was.
-fn used(directory: &Path) -> Option<Found> {
+fn used(directory: &Path, log: &Path) -> Option<Found> {
     let terminal = PseudoTerminal::make().unwrap();
-    let log = directory.join("log");
-    let words = [&example("interact_truth"), &log, directory].map(|path| path.display().to_string());
+    let words = [&example("interact_truth"), log, directory].map(|path| path.display().to_string());
     let mut program = at_terminal(&terminal, &words.each_ref().map(String::as_str));
     wait_for(&terminal, "ready");
     let pid = program.id().to_string();
@@ -122,12 +121,13 @@ fn what_somebody_types_is_seen_and_what_they_waited_for_is_named() {
     let mut tally = Tally::default();
     // Beside a build, most runs are disturbed.
     for _ in support::attempts(2 * support::MAX_ATTEMPTS) {
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let Some((inputs, parts, not_split)) = used(directory.path()) else { continue };
+        let (directory, memory) = (tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), in_memory());
+        let log = memory.path().join("log");
+        let Some((inputs, parts, not_split)) = used(directory.path(), &log) else { continue };
         // The last key ends the program.
         let typed: u64 = inputs.iter().map(|input| input.bytes).sum();
         assert_eq!(typed, TYPED as u64 + 1, "as many bytes were seen as were typed: {inputs:?}");
-        let done = done(&directory.path().join("log"));
+        let done = done(&log);
         let inputs = &inputs[..inputs.len().saturating_sub(1)];
         if inputs.len() != done.len() {
             eprintln!("two keys were taken at once, on a machine that stood still: set apart");

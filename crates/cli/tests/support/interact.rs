@@ -75,6 +75,11 @@ pub(crate) fn disturbed_ns(parts: &[InteractionPart]) -> u64 {
     parts.iter().filter(is_others).map(|part| part.ns).sum()
 }
 
+/// A directory for the log of a program that does known things: a busy disk would hold up the program between its keys.
+pub(crate) fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap()
+}
+
 /// The parts of a kind and a name.
 pub(crate) fn named(parts: &[InteractionPart], kind: &str, name: &str) -> u64 {
     parts.iter().filter(|part| part.kind == kind && part.name.contains(name)).map(|part| part.ns).sum()

@@ -44,7 +44,8 @@ impl Server {
         }
         let cookie = cookie().map_err(|error| refused(format!("cannot get random numbers: {error}")))?;
         let authority = format!("{SCRATCH}/{AUTHORITY}");
-        let words = [PROGRAM, "-displayfd", "1", "-screen", "0", SCREEN, "-nolisten", "tcp", "-noreset", "-auth"];
+        // A key repeats if whoever types is kept from a CPU before it is released: the program would get keys that nobody typed.
+        let words = [PROGRAM, "-displayfd", "1", "-screen", "0", SCREEN, "-nolisten", "tcp", "-noreset", "-r", "-auth"];
         let mut words: Vec<String> = words.map(str::to_owned).to_vec();
         words.push(authority);
         let run = GuardedRun {
