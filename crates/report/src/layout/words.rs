@@ -1,7 +1,7 @@
 //! Figures and names as words.
 
 use super::width::width;
-use punctual_recording::{counted, grouped};
+use punctual_recording::{counted, grouped, is_control};
 
 /// Nanoseconds as microseconds, rounded to the tenth.
 pub fn microseconds(nanoseconds: Option<u64>) -> String {
@@ -87,19 +87,47 @@ pub(crate) fn how_often(count: impl TryInto<u64>) -> String {
     }
 }
 
-/// Quoted so that a shell takes it as one word.
+/// Quoted so that a shell takes it as one word. What may control a terminal, which a command is shown without, is escaped.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,+@%".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
+    } else if word.contains(is_control) {
+        format!("$'{}'", word.chars().map(escaped).collect::<String>())
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A character within `$'...'`.
+fn escaped(character: char) -> String {
+    match character {
+        '\n' => r"\n".to_owned(),
+        '\t' => r"\t".to_owned(),
+        '\'' | '\\' => format!(r"\{character}"),
+        _ if is_control(character) => {
+            character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!(r"\{byte:03o}")).collect()
+        }
+        _ => character.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_takes_any_text_as_the_word_that_it_was() {
+        let words =
+            ["", "plain-1", "two words", "it's", "a = 1\nb = '\\n'\n", "\t\u{1b}[2J9", "\u{202e}txt", "$HOME `id` é"];
+        for word in words {
+            let shown = shell_word(word);
+            assert!(!shown.contains(is_control), "{shown}");
+            let script = format!("printf %s {shown}");
+            let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word, "{shown}");
+        }
+    }
 
     #[test]
     fn a_share_is_as_fine_as_tells_something() {
