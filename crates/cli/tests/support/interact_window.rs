@@ -105,6 +105,9 @@ struct Tally {
     seen: usize,
     /// More that draw, which the typist put in late: when they are seen says nothing.
     late: usize,
+    /// More of which it is said that they may have caused what was drawn: the cursor blinked several times before the typist had a
+    /// CPU again, so that the program draws after sleeps without any key, too.
+    unsure: usize,
     /// Keys after which nothing is drawn, and how many of them were unanswered.
     silent: usize,
     unanswered: usize,
@@ -117,9 +120,13 @@ impl Tally {
     /// Whether enough were met, and enough of them are as expected: if there are few, a single one says nothing.
     fn suffices(&self, seen_percent: usize) -> bool {
         let met = self.right + self.wrong.len();
-        let is_enough = self.drawing >= 100 && self.silent >= 20 && met >= MIN_MET;
+        let is_enough = self.drawing >= 100 && self.silent >= 20 && met >= MIN_MET && self.is_mostly_sure();
         let is_seen = self.seen * 100 >= self.drawing * seen_percent && self.unanswered * 100 >= self.silent * 90;
         is_enough && is_seen && self.wrong.len() * 100 <= met
+    }
+
+    fn is_mostly_sure(&self) -> bool {
+        self.unsure * 10 <= self.drawing
     }
 }
 
@@ -131,8 +138,10 @@ impl Truth {
             self.measure(&mut tally);
             let (seen, drawing) = (tally.seen, tally.drawing);
             eprintln!(
-                "{seen} of {drawing} seen in time beside {} put in late, {} of {} unanswered, {} right, {} wrong, {} set apart",
+                "{seen} of {drawing} seen in time beside {} put in late and {} unsure, {} of {} unanswered, {} right, {} wrong, {} \
+                 set apart",
                 tally.late,
+                tally.unsure,
                 tally.unanswered,
                 tally.silent,
                 tally.right,
@@ -144,7 +153,7 @@ impl Truth {
             }
         }
         assert!(tally.drawing >= 100 && tally.silent >= 20, "too few: {tally:?}");
-        assert!(tally.seen * 100 >= tally.drawing * self.seen_percent, "{tally:?}");
+        assert!(tally.is_mostly_sure() && tally.seen * 100 >= tally.drawing * self.seen_percent, "{tally:?}");
         // On a machine that stands still for a while, the cursor's timer may look like a new one.
         assert!(tally.unanswered * 100 >= tally.silent * 90, "{tally:?}");
         let met = tally.right + tally.wrong.len();
@@ -206,6 +215,10 @@ impl Truth {
     fn look(&self, tally: &mut Tally, input: &Interaction, done: Done) {
         if was_put_in_late(input) {
             tally.late += 1;
+            return;
+        }
+        if input.outcome == Some(Outcome::Unsure) {
+            tally.unsure += 1;
             return;
         }
         tally.drawing += 1;
