@@ -82,7 +82,7 @@ pub(crate) fn notes_on_unseen(label: &str, runs: &[Run], name: &str) -> Vec<Stri
     });
     let late_seen = some(|count| count.late_seen_ns).map(|(runs, most_ns)| {
         format!(
-            "{name} was first seen to wake up to {} after {runs} had begun: until then it may have been too late more often than was counted",
+            "{name} was first seen to begin a cycle up to {} after {runs} had begun: until then it may have been too late more often than was counted",
             format_ns(most_ns)
         )
     });
@@ -171,7 +171,7 @@ mod tests {
             [
                 "B: robot-ctl was not seen to go on at the end of 2 runs, for up to 3.00 s: it may have hung or been kept from its CPU, and have \
                  been too late more often than was counted",
-                "B: robot-ctl was first seen to wake up to 40.0 ms after 1 run had begun: until then it may have been too late more often than \
+                "B: robot-ctl was first seen to begin a cycle up to 40.0 ms after 1 run had begun: until then it may have been too late more often than \
                  was counted"
             ]
         );

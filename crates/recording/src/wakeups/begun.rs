@@ -26,6 +26,11 @@ impl Begun {
         self.passed = self.passed.saturating_add(passed);
     }
 
+    /// When the first was due, ns.
+    pub(super) fn first_ns(&self) -> Option<u64> {
+        self.due_ns.map(|(first_ns, _)| first_ns)
+    }
+
     /// How many periods there were from the first to the last.
     pub(super) fn periods(&self, period_ns: u64) -> u64 {
         self.due_ns.map_or(0, |due_ns| periods_between(due_ns, period_ns))

@@ -49,7 +49,7 @@ pub struct CycleCount {
     /// The longest time, ns, from when the last cycle was due until the recording ended, of a thread that was still there then, if that is more than two periods
     /// and the cycle was not seen to end; 0 if there is none. How long it took is not known.
     pub unended_ns: u64,
-    /// The longest time, ns, from when a recording began that had not started the loop until a thread of it was first seen to wake, if that is more than two
+    /// The longest time, ns, from when a recording began that had not started the loop until a thread of it was first seen to begin a cycle, if that is more than two
     /// periods; 0 if there is none. What such a thread does before its first sleep is not seen: a cycle may have gone on all the time.
     pub late_seen_ns: u64,
     /// The longest time, ns, in which timers that send signals were all of its own that woke a thread, if that is more than two periods and timers for which

@@ -204,11 +204,26 @@ impl Thread {
         (unended_ns > period_ns.saturating_mul(LONG_PERIODS)).then_some(unended_ns)
     }
 
-    /// For a loop that was first seen some periods after a recording had begun, then, ns, that had not started it: how long that was.
+    /// When the first wakeup was due that began a cycle for certain, ns, and whether a grid says so: of a loop of timers, others may have woken it before within one that had
+    /// begun before the recording.
+    fn first_begun(&self, period_ns: u64) -> Option<(u64, bool)> {
+        let timers = self.timers.count;
+        let has_grid = self.grids.iter().any(|(grid, _)| grid.is_kept(timers, period_ns));
+        let is_kept = |grid: &&Grid| grid.points >= MIN_PERIODS && grid.points.saturating_mul(MANY) > timers;
+        let on_grid = self.grids.iter().map(|(grid, _)| grid).filter(is_kept).map(Grid::first_ns).min();
+        if let Some(first_ns) = on_grid.filter(|_| has_grid) {
+            return Some((first_ns, true));
+        }
+        let by_timer = self.timers.first_ns().filter(|_| self.is_of_timers());
+        by_timer.or(self.sleeps.seen_from_ns()).map(|first_ns| (first_ns, false))
+    }
+
+    /// For a loop that was first seen to begin a cycle some periods after a recording had begun, then, ns, that had not started it: how long that was.
     fn late_seen_ns(&self, unseen: u64, recording_began_ns: u64, period_ns: u64) -> Option<u64> {
-        let late_ns = self.sleeps.seen_from_ns()?.checked_sub(recording_began_ns)?;
+        let (first_ns, is_on_grid) = self.first_begun(period_ns)?;
+        let late_ns = first_ns.checked_sub(recording_began_ns)?;
         let is_late = late_ns > period_ns.saturating_mul(LONG_PERIODS);
-        (is_late && self.is_loop(unseen, period_ns)).then_some(late_ns)
+        (is_late && (is_on_grid || self.is_loop(unseen, period_ns))).then_some(late_ns)
     }
 
     /// How close together its own timers are due at least, ns, if that is much less than a period. Where others wake it, what comes early may be late.

@@ -105,6 +105,11 @@ impl Grid {
         is_beside
     }
 
+    /// When its first point was due, ns.
+    pub(super) fn first_ns(&self) -> u64 {
+        self.due_ns.0
+    }
+
     pub(super) fn holds(&self, due_ns: u64, period_ns: u64) -> bool {
         self.off_ns(due_ns, period_ns) <= OFF_GRID_NS
     }

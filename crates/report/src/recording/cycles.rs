@@ -263,7 +263,7 @@ pub(crate) struct CyclesRow<'a> {
     /// How long before the recording ended the last cycle was due of a thread that was still there then, if that is more than two periods and the cycle was not
     /// seen to end: how long it took is not known, and no limit on the cycles counts as kept.
     unended_ns: Option<u64>,
-    /// How long after the recording began, which had not started the loop, its thread was first seen to wake, if that is more than two periods: a cycle may have
+    /// How long after the recording began, which had not started the loop, its thread was first seen to begin a cycle, if that is more than two periods: a cycle may have
     /// gone on all the time.
     late_seen_ns: Option<u64>,
     /// For how long at most timers that send signals were all of its own that woke a thread which timers for which it waits woke otherwise, if that is more than

@@ -49,6 +49,37 @@ fn a_loop_that_is_first_seen_after_some_periods_may_have_been_in_a_cycle() {
     assert_eq!(late_ms(0, false), 0, "when the recording began is not known");
 }
 
+/// Another thread wakes a loop of timers again and again that hangs as the recording begins: it is not seen to go on.
+#[test]
+fn a_loop_that_others_wake_as_it_is_first_seen_may_have_been_in_a_cycle() {
+    let mut cases = 0;
+    for (poke_us, waker, on_grid, expected) in [
+        (1_000, Woken::Other, true, true),
+        (200, Woken::Other, true, true),
+        (5_000, Woken::Other, true, true),
+        // Nothing is counted of one whose polls time out within the cycle.
+        (1_390, Woken::Timer, true, true),
+        (5_000, Woken::Other, false, true),
+        // It is seen to go on all the time.
+        (1_000, Woken::Timer, true, false),
+    ] {
+        let mut cycles = Cycles::new(MS);
+        let until_us = 40_000;
+        (1_000..until_us).step_by(poke_us).for_each(|due_us| {
+            cycles.take_woken(&wakeup(due_us * 1_000, Some(20_000)), waker);
+        });
+        (0..60u64).for_each(|number| {
+            let drift_ns = if on_grid { 0 } else { number * 40_000 };
+            cycles.take_woken(&wakeup(until_us * 1_000 + number * MS + drift_ns, Some(200_000)), Woken::Timer);
+        });
+        cycles.within(MS / 2, 101 * MS);
+        let (_, count, _) = cycles.finish(|_| 0).next().unwrap();
+        assert_eq!(count.late_seen_ns + count.untold > 0, expected, "{poke_us} {waker:?} {on_grid}: {count:?}");
+        cases += 1;
+    }
+    assert_eq!(cases, 6);
+}
+
 /// A loop of 1 ms with cycles from 1 to 30 ms, before the wakeups that are given, and the thread's end, ns: what was counted by 100 ms.
 fn with_an_end(woken: Woken, others: &[(u64, u64, Woken)], ended_ns: Option<u64>) -> CycleCount {
     let mut cycles = Cycles::new(MS);
