@@ -137,7 +137,10 @@ fn a_recording_answers_in_all_forms_and_damage_is_one_clear_line() {
     assert_eq!(number(&recorder["kept"]), episodes.len() as u64);
     assert_eq!(number(&recorder["late"]), number(&recorder["kept"]) + number(&recorder["over_budget"]), "{recorder}");
     let woken = |episode: &&Value| episode["chain"].as_array().unwrap().iter().any(|link| link["by"] == "interrupt");
-    assert!(episodes.iter().filter(woken).count() * 2 > episodes.len(), "most are woken by a timer's interrupt");
+    // Of a void one nothing is said; on a busy machine, most may be void.
+    let whole: Vec<&Value> = episodes.iter().filter(|episode| episode["void"] == false).collect();
+    let by_interrupt = whole.iter().filter(|episode| woken(episode)).count();
+    assert!(by_interrupt * 2 > whole.len(), "{by_interrupt} of {} are woken by a timer's interrupt", whole.len());
     let whole = stdout(&why(&["--all"]));
     assert!(whole.lines().next().unwrap().contains("later than 1.00 us"), "{whole}");
     assert!(whole.contains("left no evidence because the budget was used up"), "{whole}");

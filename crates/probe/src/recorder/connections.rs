@@ -14,7 +14,7 @@ pub(crate) enum WaitedFor {
     Request,
     /// What comes by a connection that it asked for.
     Answer,
-    /// What comes by a pipe or by a local socket that it did not accept: nothing tells who asks.
+    /// What comes by a pipe, by a terminal or by a local socket that it did not accept: nothing tells who asks.
     Unclear,
     /// One of a set of such things.
     UnclearSet,

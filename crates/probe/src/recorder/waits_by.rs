@@ -71,11 +71,16 @@ pub(super) fn awaited(by: &WaitsBy, tables: &Tables<'_>, is_over: impl Fn() -> b
 
 /// What comes by what a descriptor stands for; `None` if that is not known.
 fn brought_by(link: &str, tables: &Tables<'_>) -> Option<WaitedFor> {
-    if link.starts_with("pipe:[") {
+    if link.starts_with("pipe:[") || is_terminal(link) {
         return Some(WaitedFor::Unclear);
     }
     let inode = inode(link)?;
     tables.awaited(inode).or_else(|| tables.has_no_path(inode).then_some(WaitedFor::Unclear))
+}
+
+/// Whether it is a terminal, or the end from which somebody works one.
+fn is_terminal(link: &str) -> bool {
+    ["/dev/pts/", "/dev/ptmx", "/dev/tty", "/dev/console"].iter().any(|terminal| link.starts_with(terminal))
 }
 
 /// What comes by the descriptors of a set, which the kernel lists. Those beyond [`MAX_DESCRIPTORS`] are not known; nor is any if it takes too
@@ -148,6 +153,22 @@ mod tests {
         assert_eq!(called("45 0x1f 0x7ffc00 0x40 0x0 0x0 0x0 0x7ffc10 0x7f00\n"), Some((45, 31, 0x7f_fc00)));
         for other in ["running\n", "-1 7ffc10 0x7f00\n", "", "0"] {
             assert_eq!(called(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_tells_who_asks_by_a_pipe_or_a_terminal() {
+        let tables = Tables::default();
+        for (link, expected) in [
+            ("pipe:[77]", Some(WaitedFor::Unclear)),
+            ("/dev/pts/12", Some(WaitedFor::Unclear)),
+            ("/dev/ptmx", Some(WaitedFor::Unclear)),
+            ("/dev/tty1", Some(WaitedFor::Unclear)),
+            ("/dev/input/event3", None),
+            ("/home/dev/pts/file", None),
+            ("anon_inode:[eventfd]", None),
+        ] {
+            assert_eq!(brought_by(link, &tables), expected, "{link}");
         }
     }
 
