@@ -23,12 +23,18 @@ fn tells(story: &mut Story, at_us: u64, way: Way, tid: u32) {
     story.event(at_us + 1, EventKind::SoftirqEnd, IN_SOFTIRQ, NET_RX, 0, 4);
 }
 
-/// Somebody asks at 1,000 us. The late thread sleeps from 1,300 us to 4,000 us, and wakes these before and these afterwards.
-pub(crate) fn slept(way: Way, before: &[u32], afterwards: &[u32]) -> Episode {
+/// Somebody asks at 1,000 us, by this way, and the late thread goes to work. The story ends at 5,000 us.
+fn asked(way: Way) -> Story {
     let mut story = Story::new(CLIENT, 5_000);
     story.episode.stage = Stage::Request;
     wakes(&mut story, 1_000, way, 3);
     story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+    story
+}
+
+/// Somebody asks at 1,000 us. The late thread sleeps from 1,300 us to 4,000 us, and wakes these before and these afterwards.
+pub(crate) fn slept(way: Way, before: &[u32], afterwards: &[u32]) -> Episode {
+    let mut story = asked(way);
     for (at_us, tid) in (1_100..).step_by(10).zip(before) {
         tells(&mut story, at_us, way, *tid);
     }
@@ -94,10 +100,7 @@ fn a_sleep_of_one_that_was_asked_by_a_connection_and_woke_nobody_may_come_after_
 
 /// Somebody asks at 1,000 us. The late thread works until 5,000 us, and wakes these meanwhile.
 fn worked(way: Way, told: &[(u64, u32)]) -> Episode {
-    let mut story = Story::new(CLIENT, 5_000);
-    story.episode.stage = Stage::Request;
-    wakes(&mut story, 1_000, way, 3);
-    story.switch(1_010, VICTIM_RUNS, WAITS, 1);
+    let mut story = asked(way);
     for (at_us, tid) in told {
         tells(&mut story, *at_us, way, *tid);
     }
