@@ -95,7 +95,8 @@ pub(crate) fn report(
     interarrival: &[InterarrivalRow],
     page: Option<&PathBuf>,
 ) -> anyhow::Result<Option<u8>> {
-    let Some(gaps) = read_gap_document(path)? else { return Ok(None) };
+    // A full disk may have had room for nothing but the recording's beginning and end.
+    let gaps = read_gap_document(path)?.unwrap_or_default();
     let validation = read_validation(path)?;
     let recording = Recording::open(path)?;
     let validation = validation.as_ref();

@@ -31,10 +31,13 @@ impl IdleReport<'_> {
 
     fn what_was_found(&self) -> String {
         let (runtime, noise) = (self.runtime_ns(), self.noise_ns());
+        let cut = if self.document.ended.is_none() { "Cut short. " } else { "" };
+        if self.gaps.schema.is_empty() {
+            return format!("{cut}Nothing was kept of what the loops measured.");
+        }
         if runtime == 0 {
             return "The loops did not get to run: the CPUs had no idle time at all.".to_owned();
         }
-        let cut = if self.document.ended.is_none() { "Cut short. " } else { "" };
         let cpus = self.gaps.cpus.len();
         let mut verdict = format!(
             "{cut}A loop that wanted {} got {} of {}",
