@@ -395,6 +395,11 @@ fn a_kill_leaves_a_recording_and_nothing_else() {
     let report = run(directory.path(), &["report", "a.punctual"]);
     assert_eq!(code(&report), 0, "{}", stderr(&report));
     assert!(stdout(&report).contains("Cut short"), "{}", stdout(&report));
+    // It is still one of idle loops where nothing was kept of them.
+    std::fs::remove_file(directory.path().join("a.punctual/gaps.json")).unwrap();
+    let report = run(directory.path(), &["report", "a.punctual"]);
+    let expected = "Cut short. Nothing was kept of what the loops measured.";
+    assert_eq!((code(&report), stdout(&report).lines().next()), (0, Some(expected)), "{}", stderr(&report));
 }
 
 #[test]

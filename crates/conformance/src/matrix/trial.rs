@@ -203,7 +203,7 @@ fn guest(boot: &Boot, kernel: &Path, program: &Path, all: bool) -> Guest {
     guest
 }
 
-/// So often a guest is booted that ends at a breakpoint which is gone.
+/// The most boots of a guest that ends each time at a breakpoint which is gone.
 const MAX_BOOTS: u32 = 3;
 
 /// Whether a guest ended since one of its CPUs ran a breakpoint by which the kernel had kept the CPUs off a jump while it rewrote

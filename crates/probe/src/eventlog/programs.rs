@@ -75,24 +75,24 @@ fn try_out(class: EventClass) -> Result<Vec<LeftOut>, Refused> {
 
 /// What came of trying classes one by one.
 #[derive(Default)]
-pub(crate) struct AtHand {
+pub(crate) struct TriedClasses {
     /// Those that can be logged here.
-    pub(crate) had: Vec<EventClass>,
+    pub(crate) available: Vec<EventClass>,
     /// Their programs that this kernel has no place for, or refused.
     pub(crate) left_out: Vec<LeftOut>,
     /// The others, and why.
     pub(crate) refused: Vec<(EventClass, Refused)>,
 }
 
-impl AtHand {
+impl TriedClasses {
     /// Tries each of these.
-    pub(crate) fn of(classes: &[EventClass]) -> AtHand {
-        let mut tried = AtHand::default();
+    pub(crate) fn of(classes: &[EventClass]) -> TriedClasses {
+        let mut tried = TriedClasses::default();
         for &class in classes {
             let outcome = if needs_programs(class) { try_out(class) } else { Ok(Vec::new()) };
             match outcome {
                 Ok(left_out) => {
-                    tried.had.push(class);
+                    tried.available.push(class);
                     tried.left_out.extend(left_out);
                 }
                 Err(refused) => tried.refused.push((class, refused)),
@@ -107,8 +107,8 @@ pub(crate) fn events_of(class: EventClass) -> String {
     format!("events of the class {}", class.name())
 }
 
-/// Marks come from the programs themselves.
-fn needs_programs(class: EventClass) -> bool {
+/// Whether a class is logged by programs in the kernel: marks come from whoever makes them.
+pub(crate) fn needs_programs(class: EventClass) -> bool {
     !matches!(class, EventClass::Mark | EventClass::Dropped)
 }
 

@@ -3,7 +3,7 @@
 use super::marks::{MarkLosses, Marks};
 use super::merge::{MAX_SPARE, Merger, Noted};
 use super::names::Names;
-use super::programs::{AtHand, LogPrograms, events_of};
+use super::programs::{LogPrograms, TriedClasses, events_of, needs_programs};
 use super::reader::{Batch, NICE, QUEUE, Reader, Shared, Sources};
 use super::rings::{LogRings, dropped};
 use crate::shared::left_out::blind_without;
@@ -102,15 +102,15 @@ fn note_what_is_not_logged(programs: &LogPrograms, classes: &[EventClass], notes
     }
 }
 
-/// Starts the programs of those classes that can be had here, and leaves out and notes the others.
-fn start_what_is_to_be_had(
+/// Starts the programs of the classes that can be logged here; leaves the others out, and notes them.
+fn start_available(
     classes: &mut Vec<EventClass>,
     cpus: &[u32],
     notes: &mut Vec<String>,
 ) -> Result<Option<LogPrograms>, Refused> {
-    let tried = AtHand::of(classes);
-    if tried.had.iter().any(|class| *class != EventClass::Mark) {
-        *classes = tried.had;
+    let tried = TriedClasses::of(classes);
+    if tried.available.iter().any(|class| needs_programs(*class)) {
+        *classes = tried.available;
         let unseen = tried
             .refused
             .iter()
@@ -156,7 +156,7 @@ impl EventLog {
         let mut sources = Sources { rings: None, marks: None, trace: None };
         let mut classes = classes.to_vec();
         let programs = match LogPrograms::start(&classes, &cpus) {
-            Err(_) if refused == IfRefused::LeaveOut => start_what_is_to_be_had(&mut classes, &cpus, &mut notes),
+            Err(_) if refused == IfRefused::LeaveOut => start_available(&mut classes, &cpus, &mut notes),
             started => started,
         }?;
         let classes = classes.as_slice();

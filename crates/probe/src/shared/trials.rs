@@ -1,6 +1,6 @@
 //! What in this crate needs BPF programs, to be tried out one by one: each is loaded, and unloaded again.
 
-use crate::eventlog::programs::{AtHand, events_of};
+use crate::eventlog::programs::{TriedClasses, events_of, needs_programs};
 use crate::periodic::StageTracer;
 use crate::shared::left_out::lacking;
 use crate::shared::plan::Via;
@@ -66,9 +66,9 @@ fn flight_recorder() -> Result<Found, Refused> {
 
 /// Each class of events by itself: those that are not to be had are what the log lacks.
 fn event_log() -> Result<Found, Refused> {
-    let needs_programs = |class: &EventClass| *class != EventClass::Mark;
-    let mut tried = AtHand::of(&EventClass::CHOICES.into_iter().filter(needs_programs).collect::<Vec<_>>());
-    if tried.had.is_empty()
+    let of_the_kernel = EventClass::CHOICES.into_iter().filter(|class| needs_programs(*class));
+    let mut tried = TriedClasses::of(&of_the_kernel.collect::<Vec<_>>());
+    if tried.available.is_empty()
         && let Some((_, refused)) = tried.refused.pop()
     {
         return Err(refused);
