@@ -274,9 +274,8 @@ for turn in range(60):
     while time.monotonic() < until: pass
 ";
 
-#[test]
-fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
-    requires!("cycles of followed threads", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+/// Records that loop by its period and limits on its response and its cycles, as `a.punctual` in a directory of its own.
+fn loop_held_to_limits() -> (tempfile::TempDir, Output, serde_json::Value) {
     let directory = tempfile::tempdir().unwrap();
     let mut program = Program::start(LOOP, &[]);
     program.ready();
@@ -285,12 +284,25 @@ fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
     let child = record(directory.path(), &options);
     program.go();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
     let answer = json(&output);
-    let limits = answer["limits"].as_array().unwrap();
-    let judged: Vec<(Option<&str>, bool)> =
-        limits.iter().map(|limit| (limit["stage"].as_str(), limit["exceeded"] == true)).collect();
-    assert_eq!(judged, [(None, false), (Some("response"), true), (Some("cycle"), true)]);
+    (directory, output, answer)
+}
+
+#[test]
+fn a_loop_is_held_to_its_period_and_its_response_to_a_limit() {
+    requires!("cycles of followed threads", "BPF", "BTF", "kernel's thread ids", "unshifted clock");
+    // On a busy machine, none of the wakeups near its long turns may have been seen: then the limit on the cycles is open.
+    let found = support::attempts(support::MAX_ATTEMPTS).find_map(|_| {
+        let (directory, output, answer) = loop_held_to_limits();
+        assert_eq!(code(&output), 2, "{}", stderr(&output));
+        let limits = answer["limits"].as_array().unwrap();
+        let exceeded: Vec<(Option<&str>, bool)> =
+            limits.iter().map(|limit| (limit["stage"].as_str(), limit["exceeded"] == true)).collect();
+        let is_open = answer["verdict"].as_str().unwrap().contains(" The limit on the cycles cannot be judged");
+        assert_eq!(exceeded, [(None, false), (Some("response"), true), (Some("cycle"), !is_open)], "{answer}");
+        (!is_open).then_some((directory, answer))
+    });
+    let (directory, answer) = found.expect("no recording could judge the limit on the cycles");
     let verdict = answer["verdict"].as_str().unwrap();
     assert!(
         verdict.contains("Over the limit: max of the response is ")

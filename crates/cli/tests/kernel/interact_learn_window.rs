@@ -471,7 +471,7 @@ fn what_is_in_the_way_of_the_script_by_then_is_left_alone() {
     person.types("aq");
     let output = child.wait_with_output().unwrap();
     let answer = json(&output);
-    assert_eq!((code(&output), &answer["script"]), (0, &"s-2.toml".into()), "{}", stderr(&output));
+    assert_eq!((code(&output), &answer["script"]), (0, &"s-2.toml".into()), "{answer}{}", stderr(&output));
     assert!(answer["warnings"].to_string().contains("s.toml was made meanwhile"), "{answer}");
     assert_eq!(std::fs::read_to_string(at.join("s.toml")).unwrap(), "somebody's");
     let text = std::fs::read_to_string(at.join("s-2.toml")).unwrap();

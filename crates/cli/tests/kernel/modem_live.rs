@@ -52,12 +52,14 @@ fn calls_in(directory: &std::path::Path, contexts: &[(&str, usize)], pump: &str)
         assert_eq!(code(&output), i32::from(!arrived), "{answer}");
         let pending: u64 = beside["pending"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
         assert_eq!(pending, of(beside, "activations"), "{answer}");
-        assert!(of(beside, "activations") > 100, "{answer}");
         if !arrived {
             eprintln!("{context}, {pump}: {}: {attempt} {beside}", answer["verdict"]);
+            // A call that was given up may be a second long.
+            assert!(of(beside, "activations") > 0, "{answer}");
             assert!(of(attempt, "underruns") + of(attempt, "lost_samples") > 0, "{answer}");
             continue;
         }
+        assert!(of(beside, "activations") > 100, "{answer}");
         assert_eq!(of(attempt, "received_bytes"), u64::from(FILE_BYTES));
         // Only punctual's own pumps are compared with the clean time, which no call beats by more than a block of the line.
         let clean = live["clean_transfer_ns"].as_u64();
